@@ -1,0 +1,103 @@
+//! Sending: one message from one member to another, or to everybody else.
+//!
+//! Owns the rules that every way in shares, be it the command line or a tool: who may be written
+//! to, what a long text becomes, how often a whole team may be addressed.
+
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use ringer_teams::{Appended, Draft, Team};
+
+use crate::broadcast::Broadcasts;
+use crate::error::Result;
+use crate::state::StateDir;
+
+/// As the recipient: everybody but the sender.
+pub const EVERYBODY: &str = "*";
+
+/// A message to be sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Letter<'a> {
+    /// The sender's name on the team.
+    pub from: &'a str,
+    /// A member's name, or [`EVERYBODY`].
+    pub to: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// A few words for people.
+    pub summary: Option<&'a str>,
+    /// Also to, and from, a name that is not on the team.
+    pub force: bool,
+}
+
+/// What became of a letter for one recipient.
+#[derive(Debug)]
+pub struct Posted {
+    /// The recipient.
+    pub to: String,
+    /// Its place in the inbox, or why it has none.
+    pub outcome: ringer_teams::Result<Appended>,
+}
+
+/// Writes a letter into the inboxes of its recipients. Of a broadcast some may fail and the others
+/// arrive, so each has its own outcome.
+pub fn post(
+    state: &StateDir,
+    team: &Team,
+    letter: &Letter<'_>,
+    now: SystemTime,
+) -> Result<Vec<Posted>> {
+    let sender = match team.member(letter.from) {
+        Err(_) if letter.force => None,
+        found => Some(found?),
+    };
+    let others = || {
+        team.config
+            .members
+            .iter()
+            .map(|m| &m.name)
+            .filter(|name| *name != letter.from)
+    };
+    let recipients: Vec<String> = if letter.to == EVERYBODY {
+        others().cloned().collect()
+    } else {
+        if !letter.force {
+            team.member(letter.to)?;
+        }
+        vec![letter.to.to_owned()]
+    };
+    let mut draft = Draft::new(letter.from, letter.text, &iso(now))?
+        .color(sender.and_then(|member| member.color.as_deref()));
+    if let Some(summary) = letter.summary {
+        draft = draft.summary(summary);
+    }
+    if letter.to == EVERYBODY && !recipients.is_empty() {
+        Broadcasts::admit(state, team.name(), team.dir(), now)?;
+    }
+    let draft = draft.fit(&state.messages())?;
+    let send = |to: String| {
+        let outcome = team
+            .mailbox(&to)
+            .and_then(|mailbox| mailbox.append(&draft.copy()));
+        Posted { to, outcome }
+    };
+    Ok(recipients.into_iter().map(send).collect())
+}
+
+/// The time as JavaScript's `toISOString` writes it.
+fn iso(time: SystemTime) -> String {
+    Timestamp::try_from(time).map_or_else(|_| String::new(), |time| format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn times_always_have_milliseconds() {
+        let at = |ms| iso(SystemTime::UNIX_EPOCH + Duration::from_millis(ms));
+        assert_eq!(at(1_794_793_693_000), "2026-11-16T01:48:13.000Z");
+        assert_eq!(at(1_794_793_693_625), "2026-11-16T01:48:13.625Z");
+    }
+}

@@ -1,0 +1,102 @@
+//! The state directory: where Ringer keeps what is its own.
+//!
+//! Owns how files in it are changed: one process at a time, replaced whole, readable by the user
+//! alone.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+
+/// `$XDG_STATE_HOME/ringer`, or wherever the user wants it.
+#[derive(Debug, Clone)]
+pub struct StateDir {
+    path: PathBuf,
+}
+
+impl StateDir {
+    /// The directory at `path`; it is made when the first file is written.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where messages that are too long for an inbox are stored.
+    pub fn messages(&self) -> PathBuf {
+        self.path.join("messages")
+    }
+
+    /// Reads a file of ours; one that does not exist is the default.
+    pub(crate) fn read<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
+        let path = self.path.join(name);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|source| Error::Broken { path, source })
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(T::default()),
+            Err(e) => Err(Error::io("read", path)(e)),
+        }
+    }
+
+    /// Changes a file of ours while no other Ringer does. It is written only if `change` returns
+    /// `Ok`, and then replaced whole and synced.
+    pub(crate) fn edit<T, R>(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut T) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Serialize + DeserializeOwned + Default + PartialEq + Clone,
+    {
+        let _lock = self.lock(name)?;
+        let old: T = self.read(name)?;
+        let mut new = old.clone();
+        let value = change(&mut new)?;
+        if new != old {
+            self.replace(name, &new)?;
+        }
+        Ok(value)
+    }
+
+    /// Held until the file is dropped, or its process dies.
+    fn lock(&self, name: &str) -> Result<File> {
+        let mut dir = DirBuilder::new();
+        dir.recursive(true)
+            .mode(0o700)
+            .create(&self.path)
+            .map_err(Error::io("create", &self.path))?;
+        let path = self.path.join(format!("{name}.lock"));
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path);
+        let file = file.map_err(Error::io("open", &path))?;
+        file.lock().map_err(Error::io("lock", &path))?;
+        Ok(file)
+    }
+
+    fn replace(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        let path = self.path.join(name);
+        let mut text = serde_json::to_string_pretty(value).expect("plain data always serialises");
+        text.push('\n');
+        let write = || {
+            let mut temp = tempfile::NamedTempFile::new_in(&self.path)?;
+            temp.write_all(text.as_bytes())?;
+            temp.as_file().sync_all()?;
+            temp.persist(&path).map_err(|e| e.error)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(Error::io("write", &path))
+    }
+}

@@ -1,0 +1,430 @@
+//! The one function that changes a file which Claude Code also writes.
+//!
+//! Owns the order of things: read, change, temporary file, sync, lock, look again, rename, unlock.
+//!
+//! Claude Code gives up on a lock after 0.8 s, and then the user's message is not sent. So nothing
+//! slow happens while the lock is held: the new file is built and synced *before*, and under the
+//! lock the old one is only compared with what was read and replaced if it is still the same. A
+//! file that others keep changing is, after a few tries, changed under the lock in the plain way.
+//!
+//! # What a crash can lose
+//!
+//! | killed while … | what is on disk |
+//! |---|---|
+//! | reading, changing, writing the temporary file | the old file; a `.ringer-*.tmp` beside it, swept later |
+//! | holding the lock, before the rename | the same, and the lock directory: the next Ringer adopts it at once, Claude Code after 10 s |
+//! | after the rename, before the unlock | the new file, whole; the lock directory as above |
+//! | after the unlock, before the directory is synced | the new file; if the *machine* goes down now, perhaps the old one: the change was not acknowledged yet |
+//! | after `edit` returned | nothing, for a change with `sync`. Without it a machine that goes down may bring back the old file, or on some file systems an empty one; so only a change that leaves nothing of value goes without |
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::error::{Error, Result};
+use crate::json::NotWhole;
+use crate::lock::DirLock;
+
+/// Temporary files begin and end like this. Hidden, so that whoever lists inboxes passes them over.
+const TEMP: (&str, &str) = (".ringer-", ".tmp");
+
+/// A temporary file this old belongs to nobody any more.
+const TEMP_ABANDONED: Duration = Duration::from_mins(1);
+
+/// How long a file may look half written before it is taken for broken. In-place writers need
+/// microseconds; the rest is for a machine under load.
+const TORN: Duration = Duration::from_secs(1);
+
+/// Prepared outside the lock this often before it is done under the lock.
+const OUTSIDE: u32 = 4;
+
+/// What to do with the text that was read.
+#[derive(Debug)]
+pub enum Change<T> {
+    /// Nothing needs to be written.
+    Keep(T),
+    /// Replace the file.
+    Write {
+        /// The whole new text.
+        text: String,
+        /// Whether a crash of the machine must not lose it once it is acknowledged.
+        sync: bool,
+        /// What the caller gets back.
+        value: T,
+    },
+}
+
+/// What an edit did.
+#[derive(Debug)]
+pub struct Done<T> {
+    /// What the change gave.
+    pub value: T,
+    /// How long the lock was held; zero if nothing was written.
+    pub held: Duration,
+    /// How many times the change was computed: more than once if somebody else wrote meanwhile.
+    pub tries: u32,
+    /// The file that was replaced and the text it had, as long as nothing wrote into it since.
+    pub(crate) replaced: Option<Replaced>,
+}
+
+/// A file that we replaced, still open: a writer that took no lock may yet write into it.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    file: File,
+    text: String,
+}
+
+impl Replaced {
+    /// What it held when we read it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What somebody wrote into the replaced file after we had read it, if anything.
+    pub(crate) fn overwritten(&mut self) -> Option<String> {
+        let mut now = String::new();
+        self.file.rewind().ok()?;
+        self.file.read_to_string(&mut now).ok()?;
+        (now != self.text).then_some(now)
+    }
+}
+
+/// Changes the shared file at `path`; `absent` is the text that a missing file stands for.
+///
+/// `change` is called with the whole text, again if somebody else was faster, so it must depend on
+/// nothing but that text. When it finds the text torn (another program writes it in place right
+/// now) it says [`NotWhole`], and the file is read again for up to a second; one that stays so is
+/// reported and left as it is.
+pub fn edit<T>(
+    path: &Path,
+    absent: Option<&str>,
+    mut change: impl FnMut(&str) -> std::result::Result<Change<T>, NotWhole>,
+) -> Result<Done<T>> {
+    let deadline = Instant::now() + DirLock::DEFAULT_WAIT;
+    let lock = || DirLock::of(path, deadline.saturating_duration_since(Instant::now()));
+    let mut torn_since = None;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let early = if tries > OUTSIDE { Some(lock()?) } else { None };
+        let seen = Seen::read(path, absent)?;
+        let (text, sync, value) = match change(&seen.text) {
+            Ok(Change::Write { text, sync, value }) => (text, sync, value),
+            Ok(Change::Keep(value)) => {
+                let held = early.map_or(Duration::ZERO, DirLock::release);
+                return Ok(Done {
+                    value,
+                    held,
+                    tries,
+                    replaced: None,
+                });
+            }
+            Err(why) => {
+                drop(early);
+                wait_for_whole(path, &why, &mut torn_since)?;
+                continue;
+            }
+        };
+        torn_since = None;
+        let temp = prepare(path, &seen, &text, sync)?;
+        let lock = if let Some(lock) = early {
+            lock
+        } else {
+            let lock = lock()?;
+            if !seen.is_current(path)? {
+                continue;
+            }
+            lock
+        };
+        if !lock.is_ours() {
+            continue;
+        }
+        temp.persist(path)
+            .map_err(|e| Error::io("replace", path)(e.error))?;
+        let held = lock.release();
+        if sync {
+            sync_dir(path)?;
+        }
+        let replaced = seen.file.map(|file| Replaced {
+            file,
+            text: seen.text,
+        });
+        return Ok(Done {
+            value,
+            held,
+            tries,
+            replaced,
+        });
+    }
+}
+
+/// Reads a shared file that may be in the middle of a write; `None` if there is none.
+pub(crate) fn read<T>(
+    path: &Path,
+    parse: impl Fn(&str) -> std::result::Result<T, NotWhole>,
+) -> Result<Option<T>> {
+    let mut torn_since = None;
+    loop {
+        let Some((_, bytes)) = read_bytes(path)? else {
+            return Ok(None);
+        };
+        match parse(&text(bytes)) {
+            Ok(value) => return Ok(Some(value)),
+            Err(why) => wait_for_whole(path, &why, &mut torn_since)?,
+        }
+    }
+}
+
+/// Removes temporary files that crashed writers left in `dir`.
+pub(crate) fn sweep(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !(name.starts_with(TEMP.0) && name.ends_with(TEMP.1)) {
+            continue;
+        }
+        let modified = entry.metadata().and_then(|m| m.modified());
+        let age = modified
+            .ok()
+            .and_then(|m| SystemTime::now().duration_since(m).ok());
+        if age.is_some_and(|age| age > TEMP_ABANDONED) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
+/// A file as it was read, or the text that stands for it while there is none.
+struct Seen {
+    text: String,
+    file: Option<File>,
+}
+
+impl Seen {
+    fn read(path: &Path, absent: Option<&str>) -> Result<Self> {
+        let Some((file, bytes)) = read_bytes(path)? else {
+            let text = absent.ok_or_else(|| Error::io("read", path)(ErrorKind::NotFound.into()))?;
+            return Ok(Self {
+                text: text.to_owned(),
+                file: None,
+            });
+        };
+        Ok(Self {
+            text: text(bytes),
+            file: Some(file),
+        })
+    }
+
+    fn is_current(&self, path: &Path) -> Result<bool> {
+        Ok(match (read_bytes(path)?, &self.file) {
+            (Some((_, now)), Some(_)) => now == self.text.as_bytes(),
+            (None, None) => true,
+            _ => false,
+        })
+    }
+}
+
+fn read_bytes(path: &Path) -> Result<Option<(File, Vec<u8>)>> {
+    let read = || -> io::Result<(File, Vec<u8>)> {
+        // A link would be replaced by our rename, and may lead anywhere.
+        if fs::symlink_metadata(path)?.is_symlink() {
+            return Err(io::Error::new(
+                ErrorKind::PermissionDenied,
+                "it is a symbolic link",
+            ));
+        }
+        let mut file = File::open(path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok((file, bytes))
+    };
+    match read() {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("read", path)(e)),
+    }
+}
+
+/// Half a character is as torn as half an array: such a text is made to be no JSON either.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned() + "\u{fffd}")
+}
+
+fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile::NamedTempFile> {
+    let write = || -> io::Result<tempfile::NamedTempFile> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let mut temp = tempfile::Builder::new()
+            .prefix(TEMP.0)
+            .suffix(TEMP.1)
+            .tempfile_in(dir)?;
+        temp.write_all(text.as_bytes())?;
+        if let Some(old) = &seen.file {
+            let old = old.metadata()?;
+            temp.as_file()
+                .set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+            // Only root can give a file away; for everybody else the owner is the same anyway.
+            if temp.as_file().metadata()?.uid() != old.uid() {
+                std::os::unix::fs::fchown(temp.as_file(), Some(old.uid()), Some(old.gid())).ok();
+            }
+        }
+        if sync {
+            temp.as_file().sync_all()?;
+        }
+        Ok(temp)
+    };
+    write().map_err(Error::io("write beside", path))
+}
+
+fn sync_dir(path: &Path) -> Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let synced = File::open(dir).and_then(|dir| dir.sync_all());
+    match synced {
+        // The team was deleted right after: there is nothing left to make durable.
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        other => other.map_err(Error::io("sync", dir)),
+    }
+}
+
+fn wait_for_whole(path: &Path, why: &NotWhole, since: &mut Option<Instant>) -> Result<()> {
+    let since = since.get_or_insert_with(Instant::now);
+    let waited = since.elapsed();
+    if waited > TORN {
+        return Err(Error::Unreadable {
+            path: path.into(),
+            why: why.0.clone(),
+        });
+    }
+    thread::sleep((waited / 4).clamp(Duration::from_micros(200), Duration::from_millis(50)));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    fn world(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.json");
+        put(&path, text);
+        (dir, path)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "plays the program that writes in place"
+    )]
+    fn put(path: &Path, text: &str) {
+        fs::write(path, text).unwrap();
+    }
+
+    fn writes(text: &str) -> Change<()> {
+        Change::Write {
+            text: text.into(),
+            sync: true,
+            value: (),
+        }
+    }
+
+    #[test]
+    fn permission_bits_are_kept() {
+        let (_dir, path) = world("[]");
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        edit(&path, None, |_| Ok(writes("[1]"))).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o640);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[1]");
+    }
+
+    #[test]
+    fn a_change_that_somebody_else_made_meanwhile_is_built_upon() {
+        for rude_writes in [1, OUTSIDE - 1, OUTSIDE] {
+            let (_dir, path) = world("a");
+            let mut calls = 0;
+            let done = edit(&path, None, |text| {
+                calls += 1;
+                if calls <= rude_writes {
+                    put(&path, &format!("{text}+"));
+                }
+                Ok(writes(&format!("{text}!")))
+            });
+            assert_eq!(done.unwrap().tries, rude_writes + 1);
+            let wanted = format!("a{}!", "+".repeat(rude_writes as usize));
+            assert_eq!(fs::read_to_string(&path).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_beside_the_file() {
+        let (dir, path) = world("[]");
+        edit(&path, None, |_| Ok(writes("[1]"))).unwrap();
+        edit(&path, None, |_| Ok(Change::Keep(()))).unwrap();
+        let names: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["x.json"]);
+    }
+
+    #[test]
+    fn a_torn_file_is_read_again_and_a_broken_one_reported_and_left_alone() {
+        let (_dir, path) = world("[1");
+        let whole = |text: &str| {
+            if text.ends_with(']') {
+                Ok(writes("[2]"))
+            } else {
+                Err(NotWhole("half".into()))
+            }
+        };
+        let error = edit(&path, None, whole).unwrap_err();
+        assert_eq!(error.code(), "unreadable");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[1");
+
+        let later = path.clone();
+        let writer = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            put(&later, "[1]");
+        });
+        edit(&path, None, whole).unwrap();
+        writer.join().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[2]");
+    }
+
+    #[test]
+    fn a_link_is_refused_and_what_it_names_untouched() {
+        let (dir, path) = world("[]");
+        let link = dir.path().join("link.json");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(
+            edit(&link, None, |_| Ok(writes("[1]"))).unwrap_err().code(),
+            "permission_denied"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[]");
+    }
+
+    #[test]
+    fn abandoned_temporary_files_are_swept_and_young_ones_kept() {
+        let (dir, _path) = world("[]");
+        for (name, age) in [
+            (".ringer-old.tmp", 120),
+            (".ringer-new.tmp", 0),
+            (".other.tmp", 120),
+        ] {
+            let path = dir.path().join(name);
+            put(&path, "");
+            let old = SystemTime::now() - Duration::from_secs(age);
+            OpenOptions::new()
+                .write(true)
+                .open(path)
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
+        }
+        sweep(dir.path());
+        assert!(!dir.path().join(".ringer-old.tmp").exists());
+        assert!(dir.path().join(".ringer-new.tmp").exists());
+        assert!(dir.path().join(".other.tmp").exists());
+    }
+}

@@ -1,0 +1,378 @@
+//! Claude Code's lock: a directory beside the file.
+//!
+//! Owns taking, refreshing, taking over and releasing it. Must never remove a lock that somebody
+//! else holds.
+//!
+//! Claude Code locks as the npm package proper-lockfile does: `mkdir` takes the lock, `rmdir` gives
+//! it back, and a directory whose mtime is older than ten seconds is abandoned and may be removed
+//! by anyone. That last step is a race between all who see it, so Ringer does it otherwise:
+//!
+//! - A lock of ours is an open directory under `flock`, and carries the sticky bit, set by the
+//!   `mkdir` itself. The kernel drops an `flock` when its process dies. So the next Ringer that
+//!   finds a sticky directory without `flock` knows that its holder is gone, and has it at once
+//!   instead of after ten seconds.
+//! - An abandoned lock is *adopted*, not removed: `flock` it (one contender succeeds), touch it (it
+//!   is fresh again for everybody else), and look whether the path still names it. Nothing is
+//!   deleted, so there is no moment in which a fresh lock of another could be.
+//! - A contender of the other kind may still remove an adopted directory, having judged it a moment
+//!   before. [`DirLock::is_ours`] sees that, and is asked right before a file is replaced.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::error::{Error, Result};
+
+/// A lock that was not refreshed for this long is abandoned. Claude Code's number.
+pub const STALE: Duration = Duration::from_secs(10);
+
+/// How often a held lock is touched: well within [`STALE`].
+const REFRESH: Duration = Duration::from_secs(2);
+
+/// The pause between two tries grows from a half to eight milliseconds, with jitter.
+const PAUSE: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(8));
+
+/// `rwx------` and the sticky bit, which says that an `flock` goes with this directory.
+const OUR_MODE: u32 = 0o1700;
+const STICKY: u32 = 0o1000;
+
+/// Claude Code's lock on a file, held until dropped.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let inbox = dir.path().join("rust-impl.json");
+/// use ringer_teams::DirLock;
+/// let lock = DirLock::of(&inbox, DirLock::DEFAULT_WAIT)?;
+/// assert!(dir.path().join("rust-impl.json.lock").is_dir());
+/// drop(lock);
+/// assert!(!dir.path().join("rust-impl.json.lock").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DirLock {
+    path: PathBuf,
+    /// Open as long as the lock is held: it carries the `flock`, and its inode number cannot be
+    /// given to another directory meanwhile.
+    dir: File,
+    inode: Inode,
+    since: Instant,
+    /// Dropping it ends the thread that refreshes.
+    refresher: Option<mpsc::Sender<()>>,
+}
+
+type Inode = (u64, u64);
+
+impl DirLock {
+    /// How long to try before giving up, unless told otherwise.
+    pub const DEFAULT_WAIT: Duration = Duration::from_secs(5);
+
+    /// Locks `file` by the directory `<file>.lock`, waiting at most `wait`.
+    pub fn of(file: &Path, wait: Duration) -> Result<Self> {
+        let mut path = file.as_os_str().to_owned();
+        path.push(".lock");
+        Self::acquire(Path::new(&path), wait)
+    }
+
+    /// Takes the lock directory at `path`, waiting at most `wait`.
+    pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
+        let started = Instant::now();
+        let mut pause = PAUSE.0;
+        loop {
+            match DirBuilder::new().mode(OUR_MODE).create(path) {
+                Ok(()) => {
+                    if let Some(lock) = Self::open(path, |_| true)? {
+                        return Ok(lock);
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                    if let Some(lock) = Self::open(path, is_abandoned)? {
+                        return Ok(lock);
+                    }
+                }
+                Err(e) => return Err(Error::io("lock", path)(e)),
+            }
+            let waited = started.elapsed();
+            if waited >= wait {
+                let age = fs::symlink_metadata(path).map_or(Duration::ZERO, |m| age(&m));
+                return Err(Error::Locked {
+                    path: path.into(),
+                    age,
+                    waited,
+                });
+            }
+            let jitter = 0.5 + fastrand::f32();
+            thread::sleep(pause.mul_f32(jitter).min(wait.saturating_sub(waited)));
+            pause = (pause * 2).min(PAUSE.1);
+        }
+    }
+
+    /// Opens the directory at `path` and makes it ours, if `may` allows it and nobody else has it.
+    fn open(path: &Path, may: impl Fn(&Metadata) -> bool) -> Result<Option<Self>> {
+        let gone = |e: &std::io::Error| e.kind() == ErrorKind::NotFound;
+        let fail = Error::io("lock", path);
+        // O_DIRECTORY | O_NOFOLLOW: what is not a directory is nobody's lock, and no link is followed.
+        let flags = 0o200_000 | 0o400_000;
+        let dir = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(dir) => dir,
+            Err(e) if gone(&e) => return Ok(None),
+            Err(e) => return Err(fail(e)),
+        };
+        let seen = dir.metadata().map_err(Error::io("lock", path))?;
+        if !may(&seen) {
+            return Ok(None);
+        }
+        match dir.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Ok(None),
+            Err(fs::TryLockError::Error(e)) => return Err(fail(e)),
+        }
+        // Asked again with the `flock` held: another Ringer may have had it in between.
+        let seen = dir.metadata().map_err(Error::io("lock", path))?;
+        if !may(&seen) {
+            return Ok(None);
+        }
+        // A directory that was removed meanwhile is touched in vain, which the look below finds.
+        if seen.mode() & STICKY == 0 {
+            dir.set_permissions(Permissions::from_mode(OUR_MODE)).ok();
+        }
+        dir.set_modified(SystemTime::now())
+            .map_err(Error::io("refresh", path))?;
+        let inode = inode(&seen);
+        if inode_at(path) != Some(inode) {
+            return Ok(None);
+        }
+        let refresher = refresh(&dir);
+        Ok(Some(Self {
+            path: path.into(),
+            dir,
+            inode,
+            since: Instant::now(),
+            refresher,
+        }))
+    }
+
+    /// Whether the lock is still this one: another program may have judged it abandoned if this
+    /// process was stopped for long.
+    pub fn is_ours(&self) -> bool {
+        inode_at(&self.path) == Some(self.inode)
+    }
+
+    /// How long the lock has been held.
+    pub fn held(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Gives the lock back and says how long it was held.
+    pub fn release(self) -> Duration {
+        let since = self.since;
+        drop(self);
+        since.elapsed()
+    }
+}
+
+impl Drop for DirLock {
+    fn drop(&mut self) {
+        self.refresher.take();
+        if self.is_ours() {
+            // If it fails the directory goes stale, and the `flock` below tells other Ringers at once.
+            fs::remove_dir(&self.path).ok();
+        }
+        self.dir.unlock().ok();
+    }
+}
+
+/// Whether nobody holds this lock any more, as far as its directory tells. For one of ours the
+/// `flock` has the last word.
+fn is_abandoned(meta: &Metadata) -> bool {
+    if meta.mode() & STICKY != 0 {
+        return true;
+    }
+    let now = SystemTime::now();
+    // A time far ahead is left from before the clock was set back; it would never grow old.
+    let ahead = meta
+        .modified()
+        .ok()
+        .and_then(|m| m.duration_since(now).ok());
+    age(meta) > STALE || ahead.is_some_and(|ahead| ahead > STALE)
+}
+
+fn age(meta: &Metadata) -> Duration {
+    meta.modified()
+        .ok()
+        .and_then(|m| m.elapsed().ok())
+        .unwrap_or_default()
+}
+
+fn inode(meta: &Metadata) -> Inode {
+    (meta.dev(), meta.ino())
+}
+
+fn inode_at(path: &Path) -> Option<Inode> {
+    fs::symlink_metadata(path).ok().map(|meta| inode(&meta))
+}
+
+/// Touches the directory until the returned sender is dropped. It works on the open directory, so
+/// it can never touch a lock that somebody else put in its place.
+fn refresh(dir: &File) -> Option<mpsc::Sender<()>> {
+    let dir = dir.try_clone().ok()?;
+    let (stop, stopped) = mpsc::channel();
+    let run = move || {
+        while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(REFRESH) {
+            dir.set_modified(SystemTime::now()).ok();
+        }
+    };
+    thread::Builder::new()
+        .name("lock-refresh".into())
+        .spawn(run)
+        .ok()?;
+    Some(stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Barrier};
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    fn world() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("x.json.lock");
+        (dir, lock)
+    }
+
+    fn foreign(lock: &Path, age: Duration) {
+        fs::create_dir(lock).unwrap();
+        File::open(lock)
+            .unwrap()
+            .set_modified(SystemTime::now() - age)
+            .unwrap();
+    }
+
+    #[test]
+    fn a_fresh_lock_of_another_is_waited_for_and_named_with_its_age() {
+        let (_dir, lock) = world();
+        foreign(&lock, Duration::from_secs(3));
+        let error = DirLock::acquire(&lock, SHORT).unwrap_err();
+        let Error::Locked { age, waited, .. } = error else {
+            panic!("{error}")
+        };
+        assert!(age >= Duration::from_secs(3) && age < STALE, "{age:?}");
+        assert!(waited >= SHORT);
+        assert!(lock.is_dir(), "the other's lock is untouched");
+    }
+
+    #[test]
+    fn an_abandoned_lock_is_adopted_and_released() {
+        for age in [Duration::from_secs(11), Duration::from_hours(1)] {
+            let (_dir, lock) = world();
+            foreign(&lock, age);
+            let ours = DirLock::acquire(&lock, SHORT).unwrap();
+            let touched = fs::metadata(&lock).unwrap().modified().unwrap();
+            assert!(
+                touched.elapsed().unwrap() < STALE,
+                "it is fresh for everybody else"
+            );
+            drop(ours);
+            assert!(!lock.exists());
+        }
+    }
+
+    #[test]
+    fn a_lock_from_before_the_clock_was_set_back_is_adopted() {
+        let (_dir, lock) = world();
+        fs::create_dir(&lock).unwrap();
+        let ahead = SystemTime::now() + Duration::from_hours(1);
+        File::open(&lock).unwrap().set_modified(ahead).unwrap();
+        DirLock::acquire(&lock, SHORT).unwrap();
+    }
+
+    #[test]
+    fn an_abandoned_lock_is_taken_over_by_exactly_one_contender() {
+        for _ in 0..50 {
+            let (_dir, lock) = world();
+            foreign(&lock, Duration::from_secs(11));
+            let (holders, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let gate = Arc::new(Barrier::new(8));
+            let contend = || {
+                let (lock, holders, most, gate) =
+                    (lock.clone(), holders.clone(), most.clone(), gate.clone());
+                thread::spawn(move || {
+                    gate.wait();
+                    let held = DirLock::acquire(&lock, DirLock::DEFAULT_WAIT).unwrap();
+                    most.fetch_max(holders.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    thread::yield_now();
+                    holders.fetch_sub(1, Ordering::SeqCst);
+                    drop(held);
+                })
+            };
+            let contenders: Vec<_> = (0..8).map(|_| contend()).collect();
+            for contender in contenders {
+                contender.join().unwrap();
+            }
+            assert_eq!(most.load(Ordering::SeqCst), 1);
+            assert!(!lock.exists());
+        }
+    }
+
+    #[test]
+    fn what_a_dead_process_of_ours_left_is_had_at_once() {
+        let (_dir, lock) = world();
+        DirBuilder::new().mode(OUR_MODE).create(&lock).unwrap();
+        DirLock::acquire(&lock, SHORT).unwrap();
+        assert!(!lock.exists());
+    }
+
+    #[test]
+    fn a_live_lock_of_ours_is_not_taken_however_old_it_looks() {
+        let (_dir, lock) = world();
+        let held = DirLock::acquire(&lock, SHORT).unwrap();
+        held.dir
+            .set_modified(SystemTime::now() - Duration::from_mins(1))
+            .unwrap();
+        assert!(DirLock::acquire(&lock, SHORT).is_err());
+        assert!(held.is_ours());
+    }
+
+    #[test]
+    fn a_lock_that_another_program_replaced_is_not_deleted() {
+        let (_dir, lock) = world();
+        let held = DirLock::acquire(&lock, SHORT).unwrap();
+        fs::remove_dir(&lock).unwrap();
+        fs::create_dir(&lock).unwrap();
+        assert!(!held.is_ours());
+        drop(held);
+        assert!(lock.is_dir());
+    }
+
+    #[test]
+    fn a_panic_gives_the_lock_back() {
+        let (_dir, lock) = world();
+        let path = lock.clone();
+        let panicked = thread::spawn(move || {
+            let _held = DirLock::acquire(&path, SHORT).unwrap();
+            panic!("on purpose");
+        });
+        assert!(panicked.join().is_err());
+        assert!(!lock.exists());
+    }
+
+    #[test]
+    fn a_held_lock_is_refreshed() {
+        let (_dir, lock) = world();
+        let held = DirLock::acquire(&lock, SHORT).unwrap();
+        let old = SystemTime::now() - Duration::from_secs(60);
+        held.dir.set_modified(old).unwrap();
+        let deadline = Instant::now() + REFRESH * 5;
+        while fs::metadata(&lock).unwrap().modified().unwrap() < old + STALE {
+            assert!(Instant::now() < deadline, "not refreshed");
+            thread::sleep(Duration::from_millis(20));
+        }
+        drop(held);
+    }
+}

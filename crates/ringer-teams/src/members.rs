@@ -1,0 +1,400 @@
+//! Synthetic members: the entries in `config.json` that Ringer owns.
+//!
+//! Owns adding, changing and removing them. Must never touch a member with another `backendType`,
+//! nor any other byte of the file.
+//!
+//! # What is guaranteed
+//!
+//! Claude Code writes `config.json` in place on every version, and before 2.1.177 without a lock. A
+//! lock cannot keep such a writer from overwriting our change with what it read before, nor us from
+//! replacing a file that it is just writing. So a change is looked at again, at once and over the
+//! next fifth of a second, in both directions: if the member is not as wanted the change is made
+//! again, and if something was written into the file that we replaced, the change is made anew on
+//! top of that. A writer that takes longer than this between its read and its write can still undo
+//! a change; keeping members in place for longer than a moment is the daemon's job.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::config::{BACKEND, Member, TeamConfig};
+use crate::edit::{self, Change, Done};
+use crate::error::{Error, Result};
+use crate::json::{Array, NotWhole, Object, pretty};
+use crate::names::{check_member_name, inbox_file_name};
+use crate::team::{ClaudeDir, Team};
+
+/// How deep a member lies in `config.json`.
+const DEPTH: usize = 2;
+
+/// When a change is looked at again.
+const LOOKS: [Duration; 5] = [
+    Duration::ZERO,
+    Duration::from_millis(10),
+    Duration::from_millis(30),
+    Duration::from_millis(60),
+    Duration::from_millis(100),
+];
+
+/// How often a change is made again before it is given up.
+const ROUNDS: usize = 50;
+
+/// The colours that Claude Code gives to its teammates.
+const COLORS: [&str; 8] = [
+    "green", "blue", "yellow", "purple", "orange", "pink", "cyan", "red",
+];
+
+/// A member to add. What is left out is filled in.
+#[derive(Debug, Clone)]
+pub struct NewMember {
+    /// What `SendMessage` will call it.
+    pub name: String,
+    /// What kind of agent it is.
+    pub agent_type: String,
+    /// The model that it runs on.
+    pub model: String,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// The colour it is shown in; by default one that nobody on the team has yet.
+    pub color: Option<String>,
+    /// Milliseconds since 1970.
+    pub joined_at: i64,
+}
+
+impl NewMember {
+    /// A Gemini worker of that name.
+    pub fn new(name: &str, cwd: impl Into<PathBuf>, joined_at: i64) -> Self {
+        Self {
+            name: name.into(),
+            agent_type: "gemini-worker".into(),
+            model: "default".into(),
+            cwd: cwd.into(),
+            color: None,
+            joined_at,
+        }
+    }
+}
+
+/// What a change did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The member is new.
+    Added,
+    /// It was there, and is different now.
+    Updated,
+    /// It is gone.
+    Removed,
+    /// All was as wanted.
+    Unchanged,
+}
+
+impl Outcome {
+    /// In lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Updated => "updated",
+            Self::Removed => "removed",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// A member as it is written, in the order that Claude Code uses.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    agent_id: &'a str,
+    name: &'a str,
+    agent_type: &'a str,
+    model: &'a str,
+    joined_at: i64,
+    tmux_pane_id: &'a str,
+    cwd: Cow<'a, str>,
+    subscriptions: [(); 0],
+    backend_type: &'a str,
+    color: &'a str,
+    is_active: bool,
+}
+
+/// Keeps synthetic members in the `config.json` of teams.
+#[derive(Debug, Clone)]
+pub struct SyntheticMemberService {
+    claude: ClaudeDir,
+}
+
+type Changed<T> = std::result::Result<Change<Result<T>>, NotWhole>;
+
+impl SyntheticMemberService {
+    /// For the teams of this directory.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(dir.path().join("teams/demo"))?;
+    /// # std::fs::write(dir.path().join("teams/demo/config.json"), r#"{"name": "demo", "members": []}"#)?;
+    /// use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService};
+    /// let claude = ClaudeDir::new(dir.path());
+    /// let members = SyntheticMemberService::new(claude.clone());
+    /// let worker = NewMember::new("rust-impl", "/work", 1_794_793_693_625);
+    /// assert_eq!(members.register("demo", &worker)?, Outcome::Added);
+    /// assert_eq!(members.register("demo", &worker)?, Outcome::Unchanged);
+    /// assert!(claude.team("demo")?.member("rust-impl")?.is_synthetic());
+    /// assert_eq!(members.remove("demo", "rust-impl")?, Outcome::Removed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(claude: ClaudeDir) -> Self {
+        Self { claude }
+    }
+
+    /// Puts a member on a team, or brings the one of ours that is there up to date.
+    pub fn register(&self, team: &str, new: &NewMember) -> Result<Outcome> {
+        check_member_name(&new.name)?;
+        let team = self.claude.team(team)?;
+        settle(&team, |text| add(text, &team, new))
+    }
+
+    /// Takes a member of ours off a team. One that is not there at all is an error only if the
+    /// name was never ours to remove: a real member's.
+    pub fn remove(&self, team: &str, name: &str) -> Result<Outcome> {
+        let team = self.claude.team(team)?;
+        let done = settle(&team, |text| {
+            let config = TeamConfig::parse(text)?;
+            if config.member(name).is_some_and(|m| !m.is_synthetic()) {
+                let error = Error::NotOurs {
+                    team: team.name().into(),
+                    name: name.into(),
+                };
+                return Ok(Change::Keep(Err(error)));
+            }
+            take_out(text, |member| member.name == name)
+        })?;
+        Ok(if done.is_empty() {
+            Outcome::Unchanged
+        } else {
+            Outcome::Removed
+        })
+    }
+
+    /// Takes every member of ours off a team and returns their names.
+    pub fn remove_all(&self, team: &str) -> Result<Vec<String>> {
+        let team = self.claude.team(team)?;
+        settle(&team, |text| take_out(text, |_| true))
+    }
+}
+
+/// Makes a change and sees to it that it stays.
+fn settle<T>(team: &Team, change: impl Fn(&str) -> Changed<T>) -> Result<T> {
+    let path = team.config_path();
+    edit::sweep(team.dir());
+    let Done {
+        value,
+        mut replaced,
+        ..
+    } = edit::edit(&path, None, &change)?;
+    let value = value?;
+    for _ in 0..ROUNDS {
+        let Some(ours) = replaced.as_mut() else {
+            return Ok(value);
+        };
+        let mut again = None;
+        for pause in LOOKS {
+            thread::sleep(pause);
+            let theirs = ours
+                .overwritten()
+                .filter(|text| TeamConfig::parse(text).is_ok());
+            if theirs.is_some()
+                || !edit::read(&path, |text| is_kept(&change, text))?.unwrap_or(true)
+            {
+                again = Some(theirs);
+                break;
+            }
+        }
+        let Some(theirs) = again else {
+            return Ok(value);
+        };
+        let base = without_ours(ours.text()).ok();
+        let done = edit::edit(&path, None, |current| {
+            let merged = match &theirs {
+                // Theirs is newer unless Claude Code's part has changed again since.
+                Some(theirs) if base == Some(without_ours(current)?) => merge(theirs, current)?,
+                _ => current.to_owned(),
+            };
+            Ok(match change(&merged)? {
+                Change::Keep(value) if merged != current => Change::Write {
+                    text: merged,
+                    sync: true,
+                    value,
+                },
+                other => other,
+            })
+        })?;
+        done.value?;
+        replaced = done.replaced;
+    }
+    Err(Error::Unsettled { path })
+}
+
+fn is_kept<T>(
+    change: impl Fn(&str) -> Changed<T>,
+    text: &str,
+) -> std::result::Result<bool, NotWhole> {
+    Ok(matches!(change(text)?, Change::Keep(_)))
+}
+
+/// Claude Code's part of a configuration: all but the members that are ours.
+fn without_ours(text: &str) -> std::result::Result<String, NotWhole> {
+    Ok(match take_out(text, |_| true)? {
+        Change::Write { text, .. } => text,
+        Change::Keep(_) => text.to_owned(),
+    })
+}
+
+/// Claude Code's part of `theirs` with our members of `current`.
+fn merge(theirs: &str, current: &str) -> std::result::Result<String, NotWhole> {
+    let mut text = without_ours(theirs)?;
+    for member in TeamConfig::parse(current)?
+        .members
+        .iter()
+        .filter(|m| m.is_synthetic())
+    {
+        text = with_member(&text, &member.raw)?;
+    }
+    Ok(text)
+}
+
+fn with_member(text: &str, member: &str) -> std::result::Result<String, NotWhole> {
+    let object = Object::parse(text)?;
+    let members = Array::parse(object.get("members").unwrap_or("[]"))?;
+    Ok(object.with("members", &members.with_pushed(member, DEPTH)))
+}
+
+fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
+    let config = TeamConfig::parse(text)?;
+    if let Some(taken_by) = clash(&config, &new.name) {
+        let (team, name) = (team.name().to_owned(), new.name.clone());
+        return Ok(Change::Keep(Err(Error::AgentAlreadyExists {
+            team,
+            name,
+            taken_by,
+        })));
+    }
+    let old = config.member(&new.name);
+    let agent_id = format!("{}@{}", new.name, team.name());
+    let color = new
+        .color
+        .clone()
+        .or_else(|| old.and_then(|m| m.color.clone()));
+    let color = color.unwrap_or_else(|| free_color(&config).to_owned());
+    let written = Written {
+        agent_id: &agent_id,
+        name: &new.name,
+        agent_type: &new.agent_type,
+        model: &new.model,
+        joined_at: old.and_then(|m| m.joined_at).unwrap_or(new.joined_at),
+        tmux_pane_id: "synthetic",
+        cwd: new.cwd.to_string_lossy(),
+        subscriptions: [],
+        backend_type: BACKEND,
+        color: &color,
+        is_active: true,
+    };
+    let Some(old) = old else {
+        let text = with_member(text, &pretty(&written, DEPTH))?;
+        return Ok(Change::Write {
+            text,
+            sync: true,
+            value: Ok(Outcome::Added),
+        });
+    };
+    let updated = update(&old.raw, &written)?;
+    if updated == old.raw {
+        return Ok(Change::Keep(Ok(Outcome::Unchanged)));
+    }
+    let object = Object::parse(text)?;
+    let members = Array::parse(object.get("members").unwrap_or("[]"))?;
+    let rows = members
+        .items
+        .iter()
+        .map(|raw| if *raw == old.raw { &updated } else { *raw });
+    let text = object.with("members", &members.with_items(rows, DEPTH));
+    Ok(Change::Write {
+        text,
+        sync: true,
+        value: Ok(Outcome::Updated),
+    })
+}
+
+/// The member as it is, with only the fields replaced that differ; fields of others' stay.
+fn update(raw: &str, written: &Written<'_>) -> std::result::Result<String, NotWhole> {
+    let compact = serde_json::to_string(written).expect("plain data always serialises");
+    let mut text = raw.to_owned();
+    for (key, value) in Object::parse(&compact)?.fields() {
+        let object = Object::parse(&text)?;
+        let same = object.get(key).is_some_and(|old| same_json(old, value));
+        // What somebody subscribed it to is not ours to reset.
+        if !same && key != "subscriptions" {
+            text = object.with(key, value);
+        }
+    }
+    Ok(text)
+}
+
+fn same_json(a: &str, b: &str) -> bool {
+    let value = |text| serde_json::from_str::<serde_json::Value>(text).ok();
+    a == b || (value(a).is_some() && value(a) == value(b))
+}
+
+/// Who stands in the way of a name: a real member, or one whose inbox would be the same file.
+fn clash(config: &TeamConfig, name: &str) -> Option<String> {
+    let file = inbox_file_name(name);
+    let other = config
+        .members
+        .iter()
+        .find(|m| inbox_file_name(&m.name) == file && !(m.name == name && m.is_synthetic()))?;
+    Some(if other.name == name {
+        "a member of that name is there already, and Ringer did not add it".to_owned()
+    } else {
+        format!("`{}` has the same inbox file", other.name)
+    })
+}
+
+fn free_color(config: &TeamConfig) -> &'static str {
+    let taken = |color| {
+        config
+            .members
+            .iter()
+            .filter(|m| m.color.as_deref() == Some(color))
+            .count()
+    };
+    COLORS
+        .into_iter()
+        .min_by_key(|color| taken(color))
+        .expect("there are colours")
+}
+
+/// Takes out the members of ours that `which` picks.
+fn take_out(text: &str, which: impl Fn(&Member) -> bool) -> Changed<Vec<String>> {
+    let config = TeamConfig::parse(text)?;
+    let goes = |m: &&Member| m.is_synthetic() && which(m);
+    let gone: Vec<&Member> = config.members.iter().filter(goes).collect();
+    let names = gone.iter().map(|m| m.name.clone()).collect();
+    if gone.is_empty() {
+        return Ok(Change::Keep(Ok(names)));
+    }
+    let object = Object::parse(text)?;
+    let members = Array::parse(object.get("members").unwrap_or("[]"))?;
+    let stays = members
+        .items
+        .iter()
+        .copied()
+        .filter(|raw| gone.iter().all(|m| m.raw != **raw));
+    let text = object.with("members", &members.with_items(stays, DEPTH));
+    Ok(Change::Write {
+        text,
+        sync: true,
+        value: Ok(names),
+    })
+}
