@@ -29,10 +29,7 @@ impl Broadcasts {
             let key = team_dir.display().to_string();
             if let Some(at) = last.get(&key) {
                 let wait = Duration::from_millis(pause - (now - at));
-                return Err(Error::RateLimit {
-                    team: team.to_owned(),
-                    wait,
-                });
+                return Err(Error::RateLimit { team: team.to_owned(), wait });
             }
             last.insert(key, now);
             Ok(())
@@ -41,9 +38,7 @@ impl Broadcasts {
 }
 
 fn millis(time: SystemTime) -> u64 {
-    let since = time
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -57,18 +52,11 @@ mod tests {
         let state = StateDir::new(dir.path());
         let start = SystemTime::now();
         let at = |seconds, team: &str| {
-            Broadcasts::admit(
-                &state,
-                team,
-                Path::new(team),
-                start + Duration::from_secs(seconds),
-            )
+            Broadcasts::admit(&state, team, Path::new(team), start + Duration::from_secs(seconds))
         };
         at(0, "a").unwrap();
         at(1, "b").unwrap();
-        let Err(Error::RateLimit { wait, .. }) = at(2, "a") else {
-            panic!("let through")
-        };
+        let Err(Error::RateLimit { wait, .. }) = at(2, "a") else { panic!("let through") };
         assert_eq!(wait, Duration::from_secs(3));
         at(5, "a").unwrap();
         // The clock is set back: the limit must not hold for as long as the jump.

@@ -51,13 +51,7 @@ pub fn post(
         Err(_) if letter.force => None,
         found => Some(found?),
     };
-    let others = || {
-        team.config
-            .members
-            .iter()
-            .map(|m| &m.name)
-            .filter(|name| *name != letter.from)
-    };
+    let others = || team.config.members.iter().map(|m| &m.name).filter(|name| *name != letter.from);
     let recipients: Vec<String> = if letter.to == EVERYBODY {
         others().cloned().collect()
     } else {
@@ -76,9 +70,7 @@ pub fn post(
     }
     let draft = draft.fit(&state.messages())?;
     let send = |to: String| {
-        let outcome = team
-            .mailbox(&to)
-            .and_then(|mailbox| mailbox.append(&draft.copy()));
+        let outcome = team.mailbox(&to).and_then(|mailbox| mailbox.append(&draft.copy()));
         Posted { to, outcome }
     };
     Ok(recipients.into_iter().map(send).collect())

@@ -68,9 +68,7 @@ impl FromStr for Pane {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let invalid = || Error::InvalidPane {
-            pane: text.to_owned(),
-        };
+        let invalid = || Error::InvalidPane { pane: text.to_owned() };
         let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if text.chars().any(char::is_control) {
             return Err(invalid());
@@ -84,20 +82,14 @@ impl FromStr for Pane {
                     None => (None, rest),
                 };
                 let good = pane.strip_prefix('%').is_some_and(number) && socket != Some("");
-                let pane = Self::Tmux {
-                    socket: socket.map(Into::into),
-                    pane: pane.into(),
-                };
+                let pane = Self::Tmux { socket: socket.map(Into::into), pane: pane.into() };
                 good.then_some(pane).ok_or_else(invalid)
             }
             Some(("zellij", rest)) => {
                 let (session, pane) = rest.rsplit_once(':').ok_or_else(invalid)?;
                 let good =
                     pane.strip_prefix("terminal_").is_some_and(number) && !session.is_empty();
-                let pane = Self::Zellij {
-                    session: session.into(),
-                    pane: pane.into(),
-                };
+                let pane = Self::Zellij { session: session.into(), pane: pane.into() };
                 good.then_some(pane).ok_or_else(invalid)
             }
             _ => Err(invalid()),
@@ -110,10 +102,7 @@ impl fmt::Display for Pane {
         match self {
             Self::None => f.write_str("none"),
             Self::Tmux { socket: None, pane } => write!(f, "tmux:{pane}"),
-            Self::Tmux {
-                socket: Some(socket),
-                pane,
-            } => write!(f, "tmux:{socket}:{pane}"),
+            Self::Tmux { socket: Some(socket), pane } => write!(f, "tmux:{socket}:{pane}"),
             Self::Zellij { session, pane } => write!(f, "zellij:{session}:{pane}"),
         }
     }
@@ -163,9 +152,7 @@ impl Roster {
     /// Takes members off it.
     pub fn strike(state: &StateDir, team_dir: &Path, names: &[String]) -> Result<()> {
         state.edit(FILE, |roster: &mut Self| {
-            roster
-                .members
-                .retain(|m| !names.iter().any(|name| m.is(team_dir, name)));
+            roster.members.retain(|m| !names.iter().any(|name| m.is(team_dir, name)));
             Ok(())
         })
     }
@@ -213,11 +200,7 @@ mod tests {
             "tmux:a\u{1b}:%1",
             "None",
         ] {
-            assert_eq!(
-                bad.parse::<Pane>().unwrap_err().code(),
-                "invalid_pane",
-                "{bad}"
-            );
+            assert_eq!(bad.parse::<Pane>().unwrap_err().code(), "invalid_pane", "{bad}");
         }
     }
 }

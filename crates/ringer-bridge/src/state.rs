@@ -75,12 +75,8 @@ impl StateDir {
             .create(&self.path)
             .map_err(Error::io("create", &self.path))?;
         let path = self.path.join(format!("{name}.lock"));
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path);
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(Error::io("open", &path))?;
         file.lock().map_err(Error::io("lock", &path))?;
         Ok(file)

@@ -99,10 +99,7 @@ impl TeamConfig {
         for raw in members.items {
             match Member::parse(raw) {
                 Ok(member) => known.push(member),
-                Err(why) => odd.push(Odd {
-                    raw: raw.to_owned(),
-                    why,
-                }),
+                Err(why) => odd.push(Odd { raw: raw.to_owned(), why }),
             }
         }
         Ok(Self {
@@ -120,10 +117,7 @@ impl TeamConfig {
     /// The member that leads.
     pub fn lead(&self) -> Option<&Member> {
         let by_id = |m: &&Member| m.agent_id.is_some() && m.agent_id == self.lead_agent_id;
-        self.members
-            .iter()
-            .find(by_id)
-            .or_else(|| self.member(LEAD))
+        self.members.iter().find(by_id).or_else(|| self.member(LEAD))
     }
 
     /// The member of that name.

@@ -42,10 +42,7 @@ impl Draft {
         }
         let bytes = text.len() as u64;
         if bytes > BYTES_LIMIT {
-            return Err(Error::TooLarge {
-                bytes,
-                limit: BYTES_LIMIT,
-            });
+            return Err(Error::TooLarge { bytes, limit: BYTES_LIMIT });
         }
         Ok(Self {
             from: from.to_owned(),
@@ -76,10 +73,7 @@ impl Draft {
     /// The same message to somebody else: everything but its identity.
     #[must_use]
     pub fn copy(&self) -> Self {
-        Self {
-            msg_id: Uuid::new_v4().to_string(),
-            ..self.clone()
-        }
+        Self { msg_id: Uuid::new_v4().to_string(), ..self.clone() }
     }
 
     /// A text of more than [`TEXT_LIMIT`] characters is stored whole in `dir`, synced, and the
@@ -103,11 +97,7 @@ impl Draft {
 
 fn store(dir: &Path, file: &Path, text: &str) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let mut out = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file)?;
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
     out.write_all(text.as_bytes())?;
     out.sync_all()?;
     File::open(dir)?.sync_all()
@@ -124,10 +114,7 @@ mod tests {
     #[test]
     fn an_empty_message_is_refused() {
         for empty in ["", " \n\t"] {
-            assert_eq!(
-                Draft::new("a", empty, "t").unwrap_err().code(),
-                "empty_message"
-            );
+            assert_eq!(Draft::new("a", empty, "t").unwrap_err().code(), "empty_message");
         }
         let huge = "x".repeat(usize::try_from(BYTES_LIMIT).unwrap() + 1);
         assert_eq!(Draft::new("a", &huge, "t").unwrap_err().code(), "too_large");

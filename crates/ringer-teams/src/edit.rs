@@ -115,12 +115,7 @@ pub fn edit<T>(
             Ok(Change::Write { text, sync, value }) => (text, sync, value),
             Ok(Change::Keep(value)) => {
                 let held = early.map_or(Duration::ZERO, DirLock::release);
-                return Ok(Done {
-                    value,
-                    held,
-                    tries,
-                    replaced: None,
-                });
+                return Ok(Done { value, held, tries, replaced: None });
             }
             Err(why) => {
                 drop(early);
@@ -142,22 +137,13 @@ pub fn edit<T>(
         if !lock.is_ours() {
             continue;
         }
-        temp.persist(path)
-            .map_err(|e| Error::io("replace", path)(e.error))?;
+        temp.persist(path).map_err(|e| Error::io("replace", path)(e.error))?;
         let held = lock.release();
         if sync {
             sync_dir(path)?;
         }
-        let replaced = seen.file.map(|file| Replaced {
-            file,
-            text: seen.text,
-        });
-        return Ok(Done {
-            value,
-            held,
-            tries,
-            replaced,
-        });
+        let replaced = seen.file.map(|file| Replaced { file, text: seen.text });
+        return Ok(Done { value, held, tries, replaced });
     }
 }
 
@@ -187,9 +173,7 @@ pub(crate) fn sweep(dir: &Path) {
             continue;
         }
         let modified = entry.metadata().and_then(|m| m.modified());
-        let age = modified
-            .ok()
-            .and_then(|m| SystemTime::now().duration_since(m).ok());
+        let age = modified.ok().and_then(|m| SystemTime::now().duration_since(m).ok());
         if age.is_some_and(|age| age > TEMP_ABANDONED) {
             fs::remove_file(entry.path()).ok();
         }
@@ -206,15 +190,9 @@ impl Seen {
     fn read(path: &Path, absent: Option<&str>) -> Result<Self> {
         let Some((file, bytes)) = read_bytes(path)? else {
             let text = absent.ok_or_else(|| Error::io("read", path)(ErrorKind::NotFound.into()))?;
-            return Ok(Self {
-                text: text.to_owned(),
-                file: None,
-            });
+            return Ok(Self { text: text.to_owned(), file: None });
         };
-        Ok(Self {
-            text: text(bytes),
-            file: Some(file),
-        })
+        Ok(Self { text: text(bytes), file: Some(file) })
     }
 
     fn is_current(&self, path: &Path) -> Result<bool> {
@@ -230,10 +208,7 @@ fn read_bytes(path: &Path) -> Result<Option<(File, Vec<u8>)>> {
     let read = || -> io::Result<(File, Vec<u8>)> {
         // A link would be replaced by our rename, and may lead anywhere.
         if fs::symlink_metadata(path)?.is_symlink() {
-            return Err(io::Error::new(
-                ErrorKind::PermissionDenied,
-                "it is a symbolic link",
-            ));
+            return Err(io::Error::new(ErrorKind::PermissionDenied, "it is a symbolic link"));
         }
         let mut file = File::open(path)?;
         let mut bytes = Vec::new();
@@ -256,15 +231,11 @@ fn text(bytes: Vec<u8>) -> String {
 fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile::NamedTempFile> {
     let write = || -> io::Result<tempfile::NamedTempFile> {
         let dir = path.parent().unwrap_or(Path::new("."));
-        let mut temp = tempfile::Builder::new()
-            .prefix(TEMP.0)
-            .suffix(TEMP.1)
-            .tempfile_in(dir)?;
+        let mut temp = tempfile::Builder::new().prefix(TEMP.0).suffix(TEMP.1).tempfile_in(dir)?;
         temp.write_all(text.as_bytes())?;
         if let Some(old) = &seen.file {
             let old = old.metadata()?;
-            temp.as_file()
-                .set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+            temp.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
             // Only root can give a file away; for everybody else the owner is the same anyway.
             if temp.as_file().metadata()?.uid() != old.uid() {
                 std::os::unix::fs::fchown(temp.as_file(), Some(old.uid()), Some(old.gid())).ok();
@@ -292,10 +263,7 @@ fn wait_for_whole(path: &Path, why: &NotWhole, since: &mut Option<Instant>) -> R
     let since = since.get_or_insert_with(Instant::now);
     let waited = since.elapsed();
     if waited > TORN {
-        return Err(Error::Unreadable {
-            path: path.into(),
-            why: why.0.clone(),
-        });
+        return Err(Error::Unreadable { path: path.into(), why: why.0.clone() });
     }
     thread::sleep((waited / 4).clamp(Duration::from_micros(200), Duration::from_millis(50)));
     Ok(())
@@ -313,20 +281,13 @@ mod tests {
         (dir, path)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "plays the program that writes in place"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "plays the program that writes in place")]
     fn put(path: &Path, text: &str) {
         fs::write(path, text).unwrap();
     }
 
     fn writes(text: &str) -> Change<()> {
-        Change::Write {
-            text: text.into(),
-            sync: true,
-            value: (),
-        }
+        Change::Write { text: text.into(), sync: true, value: () }
     }
 
     #[test]
@@ -361,10 +322,8 @@ mod tests {
         let (dir, path) = world("[]");
         edit(&path, None, |_| Ok(writes("[1]"))).unwrap();
         edit(&path, None, |_| Ok(Change::Keep(()))).unwrap();
-        let names: Vec<_> = fs::read_dir(dir.path())
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
+        let names: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["x.json"]);
     }
 
@@ -372,11 +331,7 @@ mod tests {
     fn a_torn_file_is_read_again_and_a_broken_one_reported_and_left_alone() {
         let (_dir, path) = world("[1");
         let whole = |text: &str| {
-            if text.ends_with(']') {
-                Ok(writes("[2]"))
-            } else {
-                Err(NotWhole("half".into()))
-            }
+            if text.ends_with(']') { Ok(writes("[2]")) } else { Err(NotWhole("half".into())) }
         };
         let error = edit(&path, None, whole).unwrap_err();
         assert_eq!(error.code(), "unreadable");
@@ -407,20 +362,11 @@ mod tests {
     #[test]
     fn abandoned_temporary_files_are_swept_and_young_ones_kept() {
         let (dir, _path) = world("[]");
-        for (name, age) in [
-            (".ringer-old.tmp", 120),
-            (".ringer-new.tmp", 0),
-            (".other.tmp", 120),
-        ] {
+        for (name, age) in [(".ringer-old.tmp", 120), (".ringer-new.tmp", 0), (".other.tmp", 120)] {
             let path = dir.path().join(name);
             put(&path, "");
             let old = SystemTime::now() - Duration::from_secs(age);
-            OpenOptions::new()
-                .write(true)
-                .open(path)
-                .unwrap()
-                .set_modified(old)
-                .unwrap();
+            OpenOptions::new().write(true).open(path).unwrap().set_modified(old).unwrap();
         }
         sweep(dir.path());
         assert!(!dir.path().join(".ringer-old.tmp").exists());

@@ -55,24 +55,12 @@ pub struct Odd {
 
 impl Row {
     pub(crate) fn parse(raw: &str) -> Self {
-        Self::entry(raw).map_or_else(
-            |why| {
-                Self::Odd(Odd {
-                    raw: raw.to_owned(),
-                    why,
-                })
-            },
-            Self::Entry,
-        )
+        Self::entry(raw).map_or_else(|why| Self::Odd(Odd { raw: raw.to_owned(), why }), Self::Entry)
     }
 
     fn entry(raw: &str) -> Result<Entry, String> {
         let object = Object::parse(raw).map_err(|e| e.to_string())?;
-        let need = |key| {
-            object
-                .string(key)
-                .ok_or_else(|| format!("it has no string `{key}`"))
-        };
+        let need = |key| object.string(key).ok_or_else(|| format!("it has no string `{key}`"));
         let read = match object.get("read") {
             None => false,
             Some(value) => object
@@ -111,13 +99,7 @@ pub struct Inbox {
 impl Inbox {
     /// Reads the text of an inbox file.
     pub fn parse(text: &str) -> Result<Self, NotWhole> {
-        Ok(Self {
-            rows: Array::parse(text)?
-                .items
-                .into_iter()
-                .map(Row::parse)
-                .collect(),
-        })
+        Ok(Self { rows: Array::parse(text)?.items.into_iter().map(Row::parse).collect() })
     }
 
     /// The messages.

@@ -48,10 +48,7 @@ impl<'a> Array<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, NotWhole> {
         let items: Vec<&RawValue> =
             serde_json::from_str(text).map_err(|e| NotWhole::new(text, "an array", &e))?;
-        Ok(Self {
-            text,
-            items: items.into_iter().map(RawValue::get).collect(),
-        })
+        Ok(Self { text, items: items.into_iter().map(RawValue::get).collect() })
     }
 
     /// The text with `item` added at the end and not one byte of the others changed.
@@ -145,18 +142,12 @@ impl<'a> Object<'a> {
 
     /// The text of a field's value. Of two with one key the last counts, as in JavaScript.
     pub(crate) fn get(&self, key: &str) -> Option<&'a str> {
-        self.fields
-            .iter()
-            .rev()
-            .find(|(k, _)| k == key)
-            .map(|(_, v)| *v)
+        self.fields.iter().rev().find(|(k, _)| k == key).map(|(_, v)| *v)
     }
 
     /// Keys and the text of their values, in order.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &'a str)> {
-        self.fields
-            .iter()
-            .map(|(key, value)| (key.as_str(), *value))
+        self.fields.iter().map(|(key, value)| (key.as_str(), *value))
     }
 
     pub(crate) fn string(&self, key: &str) -> Option<String> {
@@ -174,9 +165,7 @@ impl<'a> Object<'a> {
     /// The strings of an array field; what is not a string is left out.
     pub(crate) fn strings(&self, key: &str) -> Vec<String> {
         let array = self.get(key).and_then(|text| Array::parse(text).ok());
-        array
-            .map(|a| a.items.iter().copied().filter_map(string).collect())
-            .unwrap_or_default()
+        array.map(|a| a.items.iter().copied().filter_map(string).collect()).unwrap_or_default()
     }
 
     /// The text with one field set, every other byte as it was.
@@ -204,11 +193,7 @@ impl<'a> Object<'a> {
 pub(crate) fn pretty(value: &impl serde::Serialize, depth: usize) -> String {
     let text = serde_json::to_string_pretty(value).expect("plain data always serialises");
     // A line break inside a string is escaped, so every one here is layout.
-    if depth == 0 {
-        text
-    } else {
-        text.replace('\n', &line_break(depth))
-    }
+    if depth == 0 { text } else { text.replace('\n', &line_break(depth)) }
 }
 
 /// A JSON string, decoded; a lone surrogate becomes U+FFFD instead of failing the whole entry.
@@ -282,10 +267,7 @@ mod tests {
         assert_eq!(array.with_pushed("8", 1), text.replace("7\n", "7,\n  8\n"));
         assert_eq!(Array::parse("[]").unwrap().with_pushed("8", 1), "[\n  8\n]");
         assert_eq!(Array::parse("[1]").unwrap().with_pushed("8", 1), "[1,8]");
-        assert_eq!(
-            Array::parse("[ ]").unwrap().with_pushed("8", 2),
-            "[\n    8\n  ]"
-        );
+        assert_eq!(Array::parse("[ ]").unwrap().with_pushed("8", 2), "[\n    8\n  ]");
     }
 
     #[test]
@@ -300,19 +282,13 @@ mod tests {
     #[test]
     fn a_field_is_replaced_or_added_in_the_files_own_layout() {
         let object = Object::parse("{\n    \"a\": 1,\n    \"read\": false\n  }").unwrap();
-        assert_eq!(
-            object.with("read", "true"),
-            "{\n    \"a\": 1,\n    \"read\": true\n  }"
-        );
+        assert_eq!(object.with("read", "true"), "{\n    \"a\": 1,\n    \"read\": true\n  }");
         assert_eq!(
             object.with("b", "2"),
             "{\n    \"a\": 1,\n    \"read\": false,\n    \"b\": 2\n  }"
         );
         assert_eq!(Object::parse("{}").unwrap().with("b", "2"), "{\"b\": 2}");
-        assert_eq!(
-            Object::parse("{\"b\":1}").unwrap().with("c", "2"),
-            "{\"b\":1,\"c\": 2}"
-        );
+        assert_eq!(Object::parse("{\"b\":1}").unwrap().with("c", "2"), "{\"b\":1,\"c\": 2}");
     }
 
     #[test]
@@ -338,11 +314,7 @@ mod tests {
         let why = |text| Array::parse(text).err().unwrap().0;
         assert_eq!(why(""), "the file is empty");
         assert_eq!(why("{}"), "it is not an array");
-        assert!(
-            why("[{\"a\": 1").starts_with("not whole JSON: EOF"),
-            "{}",
-            why("[{\"a\": 1")
-        );
+        assert!(why("[{\"a\": 1").starts_with("not whole JSON: EOF"), "{}", why("[{\"a\": 1"));
         assert!(why("[] []").starts_with("not whole JSON: trailing"));
     }
 }

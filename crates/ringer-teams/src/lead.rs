@@ -65,11 +65,7 @@ mod tests {
     use super::*;
 
     fn process(pid: i64, start: Option<&str>, space: Option<&str>) -> LeadProcess {
-        LeadProcess {
-            pid,
-            pid_space: space.map(Into::into),
-            proc_start: start.map(Into::into),
-        }
+        LeadProcess { pid, pid_space: space.map(Into::into), proc_start: start.map(Into::into) }
     }
 
     #[test]

@@ -98,11 +98,7 @@ impl DirLock {
             let waited = started.elapsed();
             if waited >= wait {
                 let age = fs::symlink_metadata(path).map_or(Duration::ZERO, |m| age(&m));
-                return Err(Error::Locked {
-                    path: path.into(),
-                    age,
-                    waited,
-                });
+                return Err(Error::Locked { path: path.into(), age, waited });
             }
             let jitter = 0.5 + fastrand::f32();
             thread::sleep(pause.mul_f32(jitter).min(wait.saturating_sub(waited)));
@@ -139,20 +135,13 @@ impl DirLock {
         if seen.mode() & STICKY == 0 {
             dir.set_permissions(Permissions::from_mode(OUR_MODE)).ok();
         }
-        dir.set_modified(SystemTime::now())
-            .map_err(Error::io("refresh", path))?;
+        dir.set_modified(SystemTime::now()).map_err(Error::io("refresh", path))?;
         let inode = inode(&seen);
         if inode_at(path) != Some(inode) {
             return Ok(None);
         }
         let refresher = refresh(&dir);
-        Ok(Some(Self {
-            path: path.into(),
-            dir,
-            inode,
-            since: Instant::now(),
-            refresher,
-        }))
+        Ok(Some(Self { path: path.into(), dir, inode, since: Instant::now(), refresher }))
     }
 
     /// Whether the lock is still this one: another program may have judged it abandoned if this
@@ -193,18 +182,12 @@ fn is_abandoned(meta: &Metadata) -> bool {
     }
     let now = SystemTime::now();
     // A time far ahead is left from before the clock was set back; it would never grow old.
-    let ahead = meta
-        .modified()
-        .ok()
-        .and_then(|m| m.duration_since(now).ok());
+    let ahead = meta.modified().ok().and_then(|m| m.duration_since(now).ok());
     age(meta) > STALE || ahead.is_some_and(|ahead| ahead > STALE)
 }
 
 fn age(meta: &Metadata) -> Duration {
-    meta.modified()
-        .ok()
-        .and_then(|m| m.elapsed().ok())
-        .unwrap_or_default()
+    meta.modified().ok().and_then(|m| m.elapsed().ok()).unwrap_or_default()
 }
 
 fn inode(meta: &Metadata) -> Inode {
@@ -225,10 +208,7 @@ fn refresh(dir: &File) -> Option<mpsc::Sender<()>> {
             dir.set_modified(SystemTime::now()).ok();
         }
     };
-    thread::Builder::new()
-        .name("lock-refresh".into())
-        .spawn(run)
-        .ok()?;
+    thread::Builder::new().name("lock-refresh".into()).spawn(run).ok()?;
     Some(stop)
 }
 
@@ -248,10 +228,7 @@ mod tests {
 
     fn foreign(lock: &Path, age: Duration) {
         fs::create_dir(lock).unwrap();
-        File::open(lock)
-            .unwrap()
-            .set_modified(SystemTime::now() - age)
-            .unwrap();
+        File::open(lock).unwrap().set_modified(SystemTime::now() - age).unwrap();
     }
 
     #[test]
@@ -259,9 +236,7 @@ mod tests {
         let (_dir, lock) = world();
         foreign(&lock, Duration::from_secs(3));
         let error = DirLock::acquire(&lock, SHORT).unwrap_err();
-        let Error::Locked { age, waited, .. } = error else {
-            panic!("{error}")
-        };
+        let Error::Locked { age, waited, .. } = error else { panic!("{error}") };
         assert!(age >= Duration::from_secs(3) && age < STALE, "{age:?}");
         assert!(waited >= SHORT);
         assert!(lock.is_dir(), "the other's lock is untouched");
@@ -274,10 +249,7 @@ mod tests {
             foreign(&lock, age);
             let ours = DirLock::acquire(&lock, SHORT).unwrap();
             let touched = fs::metadata(&lock).unwrap().modified().unwrap();
-            assert!(
-                touched.elapsed().unwrap() < STALE,
-                "it is fresh for everybody else"
-            );
+            assert!(touched.elapsed().unwrap() < STALE, "it is fresh for everybody else");
             drop(ours);
             assert!(!lock.exists());
         }
@@ -332,9 +304,7 @@ mod tests {
     fn a_live_lock_of_ours_is_not_taken_however_old_it_looks() {
         let (_dir, lock) = world();
         let held = DirLock::acquire(&lock, SHORT).unwrap();
-        held.dir
-            .set_modified(SystemTime::now() - Duration::from_mins(1))
-            .unwrap();
+        held.dir.set_modified(SystemTime::now() - Duration::from_mins(1)).unwrap();
         assert!(DirLock::acquire(&lock, SHORT).is_err());
         assert!(held.is_ours());
     }
@@ -366,7 +336,7 @@ mod tests {
     fn a_held_lock_is_refreshed() {
         let (_dir, lock) = world();
         let held = DirLock::acquire(&lock, SHORT).unwrap();
-        let old = SystemTime::now() - Duration::from_secs(60);
+        let old = SystemTime::now() - Duration::from_mins(1);
         held.dir.set_modified(old).unwrap();
         let deadline = Instant::now() + REFRESH * 5;
         while fs::metadata(&lock).unwrap().modified().unwrap() < old + STALE {

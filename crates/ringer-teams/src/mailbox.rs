@@ -107,17 +107,9 @@ impl Mailbox {
         }
         let done = self.edit(|array| {
             let text = array.with_pushed(&entry, DEPTH);
-            Change::Write {
-                text,
-                sync: true,
-                value: (),
-            }
+            Change::Write { text, sync: true, value: () }
         })?;
-        Ok(Appended {
-            msg_id: draft.msg_id.clone(),
-            held: done.held,
-            tries: done.tries,
-        })
+        Ok(Appended { msg_id: draft.msg_id.clone(), held: done.held, tries: done.tries })
     }
 
     /// Removes the entries that `which` picks and returns them.
@@ -149,9 +141,7 @@ impl Mailbox {
                 .map(|raw| match Row::parse(raw) {
                     Row::Entry(entry) if !entry.read && which(&entry) => {
                         marked += 1;
-                        Object::parse(raw)
-                            .expect("it was just read")
-                            .with("read", "true")
+                        Object::parse(raw).expect("it was just read").with("read", "true")
                     }
                     _ => (*raw).to_owned(),
                 })
@@ -170,11 +160,7 @@ impl Mailbox {
         }
         let done = self.edit(|array| {
             let is_read = |row: &Row| row.as_entry().is_some_and(|entry| entry.read);
-            let read = array
-                .items
-                .iter()
-                .filter(|raw| is_read(&Row::parse(raw)))
-                .count();
+            let read = array.items.iter().filter(|raw| is_read(&Row::parse(raw))).count();
             let mut surplus = read.saturating_sub(tail);
             let pruned = surplus;
             let kept = keep(array, |row| {
@@ -188,21 +174,14 @@ impl Mailbox {
     }
 
     fn edit<T>(&self, mut change: impl FnMut(&Array<'_>) -> Change<T>) -> Result<Done<T>> {
-        edit::edit(
-            &self.path,
-            Some("[]"),
-            |text| -> std::result::Result<_, NotWhole> { Ok(change(&Array::parse(text)?)) },
-        )
+        edit::edit(&self.path, Some("[]"), |text| -> std::result::Result<_, NotWhole> {
+            Ok(change(&Array::parse(text)?))
+        })
     }
 }
 
 fn keep<'a>(array: &Array<'a>, mut stays: impl FnMut(&Row) -> bool) -> Vec<&'a str> {
-    array
-        .items
-        .iter()
-        .copied()
-        .filter(|raw| stays(&Row::parse(raw)))
-        .collect()
+    array.items.iter().copied().filter(|raw| stays(&Row::parse(raw))).collect()
 }
 
 /// The array with these rows instead. It is synced only if something in it has not been read yet:
@@ -213,9 +192,5 @@ fn rewrite<T>(array: &Array<'_>, rows: &[&str], same: bool, value: T) -> Change<
     }
     let is_unread = |raw: &&str| Row::parse(raw).as_entry().is_none_or(|entry| !entry.read);
     let sync = rows.iter().any(is_unread);
-    Change::Write {
-        text: array.with_items(rows.iter().copied(), DEPTH),
-        sync,
-        value,
-    }
+    Change::Write { text: array.with_items(rows.iter().copied(), DEPTH), sync, value }
 }

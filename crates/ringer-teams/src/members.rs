@@ -43,9 +43,7 @@ const LOOKS: [Duration; 5] = [
 const ROUNDS: usize = 50;
 
 /// The colours that Claude Code gives to its teammates.
-const COLORS: [&str; 8] = [
-    "green", "blue", "yellow", "purple", "orange", "pink", "cyan", "red",
-];
+const COLORS: [&str; 8] = ["green", "blue", "yellow", "purple", "orange", "pink", "cyan", "red"];
 
 /// A member to add. What is left out is filled in.
 #[derive(Debug, Clone)]
@@ -163,19 +161,12 @@ impl SyntheticMemberService {
         let done = settle(&team, |text| {
             let config = TeamConfig::parse(text)?;
             if config.member(name).is_some_and(|m| !m.is_synthetic()) {
-                let error = Error::NotOurs {
-                    team: team.name().into(),
-                    name: name.into(),
-                };
+                let error = Error::NotOurs { team: team.name().into(), name: name.into() };
                 return Ok(Change::Keep(Err(error)));
             }
             take_out(text, |member| member.name == name)
         })?;
-        Ok(if done.is_empty() {
-            Outcome::Unchanged
-        } else {
-            Outcome::Removed
-        })
+        Ok(if done.is_empty() { Outcome::Unchanged } else { Outcome::Removed })
     }
 
     /// Takes every member of ours off a team and returns their names.
@@ -189,11 +180,7 @@ impl SyntheticMemberService {
 fn settle<T>(team: &Team, change: impl Fn(&str) -> Changed<T>) -> Result<T> {
     let path = team.config_path();
     edit::sweep(team.dir());
-    let Done {
-        value,
-        mut replaced,
-        ..
-    } = edit::edit(&path, None, &change)?;
+    let Done { value, mut replaced, .. } = edit::edit(&path, None, &change)?;
     let value = value?;
     for _ in 0..ROUNDS {
         let Some(ours) = replaced.as_mut() else {
@@ -202,9 +189,7 @@ fn settle<T>(team: &Team, change: impl Fn(&str) -> Changed<T>) -> Result<T> {
         let mut again = None;
         for pause in LOOKS {
             thread::sleep(pause);
-            let theirs = ours
-                .overwritten()
-                .filter(|text| TeamConfig::parse(text).is_ok());
+            let theirs = ours.overwritten().filter(|text| TeamConfig::parse(text).is_ok());
             if theirs.is_some()
                 || !edit::read(&path, |text| is_kept(&change, text))?.unwrap_or(true)
             {
@@ -223,11 +208,9 @@ fn settle<T>(team: &Team, change: impl Fn(&str) -> Changed<T>) -> Result<T> {
                 _ => current.to_owned(),
             };
             Ok(match change(&merged)? {
-                Change::Keep(value) if merged != current => Change::Write {
-                    text: merged,
-                    sync: true,
-                    value,
-                },
+                Change::Keep(value) if merged != current => {
+                    Change::Write { text: merged, sync: true, value }
+                }
                 other => other,
             })
         })?;
@@ -255,11 +238,7 @@ fn without_ours(text: &str) -> std::result::Result<String, NotWhole> {
 /// Claude Code's part of `theirs` with our members of `current`.
 fn merge(theirs: &str, current: &str) -> std::result::Result<String, NotWhole> {
     let mut text = without_ours(theirs)?;
-    for member in TeamConfig::parse(current)?
-        .members
-        .iter()
-        .filter(|m| m.is_synthetic())
-    {
+    for member in TeamConfig::parse(current)?.members.iter().filter(|m| m.is_synthetic()) {
         text = with_member(&text, &member.raw)?;
     }
     Ok(text)
@@ -275,18 +254,11 @@ fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
     let config = TeamConfig::parse(text)?;
     if let Some(taken_by) = clash(&config, &new.name) {
         let (team, name) = (team.name().to_owned(), new.name.clone());
-        return Ok(Change::Keep(Err(Error::AgentAlreadyExists {
-            team,
-            name,
-            taken_by,
-        })));
+        return Ok(Change::Keep(Err(Error::AgentAlreadyExists { team, name, taken_by })));
     }
     let old = config.member(&new.name);
     let agent_id = format!("{}@{}", new.name, team.name());
-    let color = new
-        .color
-        .clone()
-        .or_else(|| old.and_then(|m| m.color.clone()));
+    let color = new.color.clone().or_else(|| old.and_then(|m| m.color.clone()));
     let color = color.unwrap_or_else(|| free_color(&config).to_owned());
     let written = Written {
         agent_id: &agent_id,
@@ -303,11 +275,7 @@ fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
     };
     let Some(old) = old else {
         let text = with_member(text, &pretty(&written, DEPTH))?;
-        return Ok(Change::Write {
-            text,
-            sync: true,
-            value: Ok(Outcome::Added),
-        });
+        return Ok(Change::Write { text, sync: true, value: Ok(Outcome::Added) });
     };
     let updated = update(&old.raw, &written)?;
     if updated == old.raw {
@@ -315,16 +283,9 @@ fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
     }
     let object = Object::parse(text)?;
     let members = Array::parse(object.get("members").unwrap_or("[]"))?;
-    let rows = members
-        .items
-        .iter()
-        .map(|raw| if *raw == old.raw { &updated } else { *raw });
+    let rows = members.items.iter().map(|raw| if *raw == old.raw { &updated } else { *raw });
     let text = object.with("members", &members.with_items(rows, DEPTH));
-    Ok(Change::Write {
-        text,
-        sync: true,
-        value: Ok(Outcome::Updated),
-    })
+    Ok(Change::Write { text, sync: true, value: Ok(Outcome::Updated) })
 }
 
 /// The member as it is, with only the fields replaced that differ; fields of others' stay.
@@ -362,17 +323,8 @@ fn clash(config: &TeamConfig, name: &str) -> Option<String> {
 }
 
 fn free_color(config: &TeamConfig) -> &'static str {
-    let taken = |color| {
-        config
-            .members
-            .iter()
-            .filter(|m| m.color.as_deref() == Some(color))
-            .count()
-    };
-    COLORS
-        .into_iter()
-        .min_by_key(|color| taken(color))
-        .expect("there are colours")
+    let taken = |color| config.members.iter().filter(|m| m.color.as_deref() == Some(color)).count();
+    COLORS.into_iter().min_by_key(|color| taken(color)).expect("there are colours")
 }
 
 /// Takes out the members of ours that `which` picks.
@@ -386,15 +338,7 @@ fn take_out(text: &str, which: impl Fn(&Member) -> bool) -> Changed<Vec<String>>
     }
     let object = Object::parse(text)?;
     let members = Array::parse(object.get("members").unwrap_or("[]"))?;
-    let stays = members
-        .items
-        .iter()
-        .copied()
-        .filter(|raw| gone.iter().all(|m| m.raw != **raw));
+    let stays = members.items.iter().copied().filter(|raw| gone.iter().all(|m| m.raw != **raw));
     let text = object.with("members", &members.with_items(stays, DEPTH));
-    Ok(Change::Write {
-        text,
-        sync: true,
-        value: Ok(names),
-    })
+    Ok(Change::Write { text, sync: true, value: Ok(names) })
 }

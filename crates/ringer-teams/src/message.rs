@@ -22,15 +22,8 @@ pub enum Structured {
 
 /// The structured messages that were seen in real Claude Code builds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-#[expect(
-    missing_docs,
-    reason = "the names are Claude Code's; there is no more to say about them"
-)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the names are Claude Code's; there is no more to say about them")]
 pub enum Known {
     /// The lead asks a member to end.
     ShutdownRequest {
@@ -95,10 +88,7 @@ impl Structured {
         }
         let kind = Object::parse(text).ok()?.string("type")?;
         let known = serde_json::from_str(&without_lone_surrogates(text)).map(Self::Known);
-        Some(known.unwrap_or_else(|_| Self::Unknown {
-            kind,
-            json: text.to_owned(),
-        }))
+        Some(known.unwrap_or_else(|_| Self::Unknown { kind, json: text.to_owned() }))
     }
 }
 
@@ -125,9 +115,7 @@ mod tests {
     #[test]
     fn everything_else_is_kept_or_plain_text() {
         let short = r#"{"type":"shutdown_request","from":"x"}"#;
-        let Some(Structured::Unknown { kind, json }) = Structured::parse(short) else {
-            panic!()
-        };
+        let Some(Structured::Unknown { kind, json }) = Structured::parse(short) else { panic!() };
         assert_eq!((kind.as_str(), json.as_str()), ("shutdown_request", short));
         for plain in ["", "hello", "{", r#"{"a": 1}"#, r#"{"type": 7}"#, "[1]"] {
             assert_eq!(Structured::parse(plain), None, "{plain}");

@@ -36,10 +36,7 @@ pub fn inbox_file_name(name: &str) -> String {
 /// assert!(ringer_teams::check_member_name("../config").is_err());
 /// ```
 pub fn check_member_name(name: &str) -> Result<()> {
-    let invalid = |reason: &str| Error::InvalidName {
-        name: name.into(),
-        reason: reason.into(),
-    };
+    let invalid = |reason: &str| Error::InvalidName { name: name.into(), reason: reason.into() };
     if name.is_empty() {
         return Err(invalid("it is empty"));
     }
@@ -60,10 +57,7 @@ pub fn check_member_name(name: &str) -> Result<()> {
 
 /// Checks a team's name before it is looked up: one plain path component.
 pub(crate) fn check_team_name(name: &str) -> Result<()> {
-    let invalid = |reason: &str| Error::InvalidName {
-        name: name.into(),
-        reason: reason.into(),
-    };
+    let invalid = |reason: &str| Error::InvalidName { name: name.into(), reason: reason.into() };
     if name.is_empty() {
         return Err(invalid("a team's name cannot be empty"));
     }
@@ -104,44 +98,16 @@ mod tests {
         for good in ["a", "0", "rust-impl", "A_b-9", &"x".repeat(64)] {
             check_member_name(good).unwrap();
         }
-        let bad = [
-            "",
-            "team-lead",
-            "-a",
-            "_a",
-            "a.b",
-            "a b",
-            "é",
-            "a/b",
-            "a\0",
-            &"x".repeat(65),
-        ];
+        let bad = ["", "team-lead", "-a", "_a", "a.b", "a b", "é", "a/b", "a\0", &"x".repeat(65)];
         for bad in bad {
-            assert_eq!(
-                check_member_name(bad).unwrap_err().code(),
-                "invalid_name",
-                "{bad}"
-            );
+            assert_eq!(check_member_name(bad).unwrap_err().code(), "invalid_name", "{bad}");
         }
     }
 
     #[test]
     fn a_team_name_is_never_a_path() {
-        for bad in [
-            "",
-            ".",
-            "..",
-            "../x",
-            "a/b",
-            "/etc",
-            "a\0b",
-            &"x".repeat(256),
-        ] {
-            assert_eq!(
-                check_team_name(bad).unwrap_err().code(),
-                "invalid_name",
-                "{bad}"
-            );
+        for bad in ["", ".", "..", "../x", "a/b", "/etc", "a\0b", &"x".repeat(256)] {
+            assert_eq!(check_team_name(bad).unwrap_err().code(), "invalid_name", "{bad}");
         }
         check_team_name("exo-main.feature_A").unwrap();
     }

@@ -34,9 +34,7 @@ impl Task {
     pub fn parse(text: &str) -> Result<Self, NotWhole> {
         let object = Object::parse(text)?;
         let need = |key: &str| {
-            object
-                .string(key)
-                .ok_or_else(|| NotWhole(format!("the task has no string `{key}`")))
+            object.string(key).ok_or_else(|| NotWhole(format!("the task has no string `{key}`")))
         };
         Ok(Self {
             id: need("id")?,

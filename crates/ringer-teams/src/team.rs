@@ -87,10 +87,7 @@ impl ClaudeDir {
         teams
             .into_iter()
             .find(|team| team.name() == name)
-            .ok_or_else(|| Error::TeamNotFound {
-                team: name.into(),
-                known,
-            })
+            .ok_or_else(|| Error::TeamNotFound { team: name.into(), known })
     }
 
     fn open(&self, dir_name: &str) -> Result<Option<Team>> {
@@ -103,12 +100,7 @@ impl ClaudeDir {
         if !config.exists() {
             return Ok(None);
         }
-        let team = |config| Team {
-            teams,
-            dir: dir.clone(),
-            dir_name: dir_name.to_owned(),
-            config,
-        };
+        let team = |config| Team { teams, dir: dir.clone(), dir_name: dir_name.to_owned(), config };
         check_inside(&self.teams_dir(), &dir)?;
         Ok(edit::read(&config, TeamConfig::parse)?.map(team))
     }
@@ -132,10 +124,7 @@ impl Team {
 
     /// Where the lead works.
     pub fn lead_cwd(&self) -> Option<&Path> {
-        self.config
-            .lead()
-            .and_then(|lead| lead.cwd.as_deref())
-            .map(Path::new)
+        self.config.lead().and_then(|lead| lead.cwd.as_deref()).map(Path::new)
     }
 
     /// Whether the lead runs.
@@ -145,13 +134,11 @@ impl Team {
 
     /// The member of that name.
     pub fn member(&self, name: &str) -> Result<&Member> {
-        self.config
-            .member(name)
-            .ok_or_else(|| Error::AgentNotFound {
-                team: self.name().to_owned(),
-                name: name.to_owned(),
-                known: self.config.members.iter().map(|m| m.name.clone()).collect(),
-            })
+        self.config.member(name).ok_or_else(|| Error::AgentNotFound {
+            team: self.name().to_owned(),
+            name: name.to_owned(),
+            known: self.config.members.iter().map(|m| m.name.clone()).collect(),
+        })
     }
 
     /// The inbox that messages to `name` go to. It need not exist, nor need the member.
@@ -177,9 +164,7 @@ impl Team {
     fn mailbox_in(&self, team_dir: &Path, name: &str) -> Result<Mailbox> {
         let inboxes = team_dir.join("inboxes");
         check_inside(&self.teams, &inboxes)?;
-        Ok(Mailbox::new(
-            inboxes.join(format!("{}.json", inbox_file_name(name))),
-        ))
+        Ok(Mailbox::new(inboxes.join(format!("{}.json", inbox_file_name(name)))))
     }
 
     /// The directory that holds `inboxes/`.
@@ -189,11 +174,8 @@ impl Team {
     /// an inbox's is: a team `feature_A` has its config in `feature-a` and its mail in `feature_A`.
     fn mail_dir(&self) -> PathBuf {
         let mapped = inbox_file_name(self.name());
-        let made_from_name = self
-            .name()
-            .encode_utf16()
-            .map(lower_or_dash)
-            .eq(self.dir_name.chars());
+        let made_from_name =
+            self.name().encode_utf16().map(lower_or_dash).eq(self.dir_name.chars());
         let dir = self.teams.join(&mapped);
         if mapped == self.dir_name || !made_from_name || dir.join("config.json").exists() {
             return self.dir.clone();
@@ -204,11 +186,7 @@ impl Team {
 
 fn lower_or_dash(unit: u16) -> char {
     let c = u8::try_from(unit).map_or('-', char::from);
-    if c.is_ascii_alphanumeric() {
-        c.to_ascii_lowercase()
-    } else {
-        '-'
-    }
+    if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }
 }
 
 /// Refuses a path that, links followed, is not below `root`. What does not exist yet cannot be a
@@ -219,9 +197,7 @@ fn check_inside(root: &Path, path: &Path) -> Result<()> {
         match existing.canonicalize() {
             Ok(real) => break real,
             Err(e) if e.kind() == ErrorKind::NotFound && !existing.is_symlink() => {
-                existing = existing
-                    .parent()
-                    .ok_or_else(|| Error::io("resolve", path)(e))?;
+                existing = existing.parent().ok_or_else(|| Error::io("resolve", path)(e))?;
             }
             Err(e) => return Err(Error::io("resolve", path)(e)),
         }

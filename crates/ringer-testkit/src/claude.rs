@@ -1,0 +1,181 @@
+//! A real Claude Code, of any version that npm has, in a terminal of its own.
+//!
+//! Owns its home directory, its tmux server and its model; all of them end with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::model::{Model, Turn};
+use crate::npm::npm_package;
+use crate::process::{command, wait_for};
+use crate::world::put;
+
+/// The versions whose files Ringer is checked against, oldest first: every generation of the way
+/// in which teams are kept.
+pub const CLAUDE_VERSIONS: [&str; 6] =
+    ["2.1.39", "2.1.100", "2.1.177", "2.1.200", "2.1.270", "2.1.325"];
+
+/// The first version that makes a team for every session.
+const IMPLICIT_TEAMS: u32 = 200;
+
+const KEY: &str = "sk-ant-scripted-0000000000000000000000";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A session of Claude Code.
+#[derive(Debug)]
+pub struct Claude {
+    version: String,
+    home: PathBuf,
+    work: PathBuf,
+    socket: PathBuf,
+    model: Model,
+    turns: std::cell::Cell<u32>,
+}
+
+impl Claude {
+    /// Starts this version below `root` and waits for its prompt.
+    pub fn start(version: &str, root: &Path) -> Result<Self> {
+        let program = npm_package("@anthropic-ai/claude-code", version)?.join(".bin/claude");
+        let claude = Self {
+            version: version.to_owned(),
+            home: root.join("home"),
+            work: root.join("project"),
+            socket: root.join("tmux"),
+            model: Model::start()?,
+            turns: std::cell::Cell::new(0),
+        };
+        fs::create_dir_all(claude.dir())?;
+        fs::create_dir_all(&claude.work)?;
+        let settled = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "bypassPermissionsModeAccepted": true,
+            "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
+            "projects": {claude.work.display().to_string(): {
+                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
+            }},
+        });
+        put(&claude.home.join(".claude.json"), &settled.to_string());
+        let url = claude.model.url();
+        let home = claude.home.display().to_string();
+        let set = |name: &str, value: &str| format!("{name}={value}");
+        let work = claude.work.display().to_string();
+        let mut arguments = ["new-session", "-d", "-s", "lead", "-x", "160", "-y", "50", "-c"]
+            .map(str::to_owned)
+            .to_vec();
+        arguments.push(work);
+        for pair in [
+            set("HOME", &home),
+            set("ANTHROPIC_BASE_URL", &url),
+            set("ANTHROPIC_API_KEY", KEY),
+            set("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1"),
+            set("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            set("DISABLE_AUTOUPDATER", "1"),
+            set("IS_SANDBOX", "1"),
+        ] {
+            arguments.extend(["-e".to_owned(), pair]);
+        }
+        let program = program.display().to_string();
+        arguments.extend([program, "--dangerously-skip-permissions".into()]);
+        arguments.extend(["--model".into(), "claude-opus-4-6".into()]);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        claude.tmux(&arguments)?;
+        claude.wait("the prompt", || claude.screen().contains('❯').then_some(()))?;
+        Ok(claude)
+    }
+
+    /// Claude Code's directory.
+    pub fn dir(&self) -> PathBuf {
+        self.home.join(".claude")
+    }
+
+    /// Where it works.
+    pub fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// The model behind it.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Lets it do these things, one after another, and waits until it is done.
+    pub fn act(&self, turns: impl IntoIterator<Item = Turn>) -> Result<()> {
+        self.turns.set(self.turns.get() + 1);
+        let end = format!("TURN-{}-ENDS", self.turns.get());
+        self.model.queue(turns);
+        self.model.queue([Turn::say(&end)]);
+        let prompt = format!("turn {}", self.turns.get());
+        let typed = || {
+            self.tmux(&["send-keys", "-t", "lead", "-l", &prompt]).ok()?;
+            std::thread::sleep(Duration::from_millis(300));
+            self.screen().contains(&prompt).then_some(())
+        };
+        self.wait("the typed prompt", typed)?;
+        self.tmux(&["send-keys", "-t", "lead", "Enter"])?;
+        self.wait("the end of the turn", || self.screen().contains(&end).then_some(()))
+    }
+
+    /// The team that it leads: made with `TeamCreate` where that exists, else the session's own.
+    /// `name` is what it will be called in the former case.
+    pub fn team(&self, name: &str) -> Result<PathBuf> {
+        let patch = self.version.rsplit('.').next().unwrap_or_default();
+        if patch.parse::<u32>()? < IMPLICIT_TEAMS {
+            let find = json!({"query": "select:TeamCreate,SendMessage,TaskCreate,TaskUpdate", "max_results": 9});
+            let create =
+                json!({"team_name": name, "description": "a test", "agent_type": "team-lead"});
+            self.act([Turn::call("ToolSearch", &find), Turn::call("TeamCreate", &create)])?;
+        } else {
+            let find =
+                json!({"query": "select:SendMessage,TaskCreate,TaskUpdate", "max_results": 9});
+            self.act([Turn::call("ToolSearch", &find)])?;
+        }
+        let found = || {
+            let teams = fs::read_dir(self.dir().join("teams")).ok()?.flatten();
+            teams.map(|entry| entry.path()).find(|path| path.join("config.json").exists())
+        };
+        self.wait("a team", found)
+    }
+
+    /// The model sends a message with `SendMessage`, in the form that this version takes.
+    pub fn send_message(&self, to: &str, text: &str, summary: &str) -> Turn {
+        let input = if self.version == "2.1.39" {
+            json!({"type": "message", "recipient": to, "content": text, "summary": summary})
+        } else {
+            json!({"to": to, "message": text, "summary": summary})
+        };
+        Turn::call("SendMessage", &input)
+    }
+
+    /// What is on its screen.
+    pub fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", "lead"]).unwrap_or_default()
+    }
+
+    fn wait<T>(&self, what: &str, condition: impl Fn() -> Option<T>) -> Result<T> {
+        wait_for(what, PATIENCE, condition)
+            .with_context(|| format!("Claude Code {}, screen:\n{}", self.version, self.screen()))
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Result<String> {
+        let output = command("tmux")
+            .arg("-S")
+            .arg(&self.socket)
+            .args(["-f", "/dev/null"])
+            .args(arguments)
+            .env_remove("TMUX")
+            .output()
+            .context("tmux is needed for this test; `tools/setup` installs it")?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+impl Drop for Claude {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]).ok();
+    }
+}

@@ -1,0 +1,63 @@
+//! Children of tests: started in one place, and gone when the test is.
+
+use std::ffi::OsStr;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+/// A command to run.
+#[expect(clippy::disallowed_methods, reason = "the one place where tests start programs")]
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
+/// A child that is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running(Option<Child>);
+
+impl Running {
+    /// Starts it with its output captured.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(Self(Some(command.spawn()?)))
+    }
+
+    /// Kills it with SIGKILL and waits until it is gone; whether it had ended well before.
+    pub fn kill(mut self) -> Result<bool> {
+        let mut child = self.0.take().expect("taken only at the end");
+        child.kill()?;
+        Ok(child.wait()?.success())
+    }
+
+    /// Closes its input and waits for its end.
+    pub fn finish(mut self) -> Result<Output> {
+        let mut child = self.0.take().expect("taken only at the end");
+        drop(child.stdin.take());
+        Ok(child.wait_with_output()?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+/// Waits until `condition` gives something; fails with `what` after `limit`.
+pub fn wait_for<T>(what: &str, limit: Duration, condition: impl Fn() -> Option<T>) -> Result<T> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(value) = condition() {
+            return Ok(value);
+        }
+        if Instant::now() > deadline {
+            bail!("waited {limit:?} for {what}");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,97 @@
+//! Where this run looks: directories from options and environment, and the team that is meant.
+//!
+//! Owns all reading of the environment.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use ringer_bridge::StateDir;
+use ringer_teams::{ClaudeDir, Liveness, Team};
+use serde_json::json;
+
+use crate::cli::{Globals, TeamArg};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What every verb gets.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) claude: ClaudeDir,
+    pub(crate) state: StateDir,
+    pub(crate) out: Output,
+    pub(crate) cwd: PathBuf,
+}
+
+impl Context {
+    pub(crate) fn new(globals: &Globals) -> Result<Self, Failure> {
+        let home = || {
+            variable("HOME").map(PathBuf::from).ok_or_else(|| {
+                Failure::new("internal_error", "HOME is not set")
+                    .hint("name the directories with --claude-dir and --state-dir")
+            })
+        };
+        let claude = match globals.claude_dir.clone().or(path("CLAUDE_CONFIG_DIR")) {
+            Some(dir) => dir,
+            None => home()?.join(".claude"),
+        };
+        let state = match (globals.state_dir.clone(), path("XDG_STATE_HOME")) {
+            (Some(dir), _) => dir,
+            (None, Some(dir)) => dir.join("ringer"),
+            (None, None) => home()?.join(".local/state/ringer"),
+        };
+        let cwd = env::current_dir().map_err(|e| {
+            Failure::new("internal_error", "there is no current directory").cause(&e)
+        })?;
+        Ok(Self {
+            claude: ClaudeDir::new(cwd.join(claude)),
+            state: StateDir::new(cwd.join(state)),
+            out: Output::new(globals.json, globals.verbose),
+            cwd,
+        })
+    }
+
+    /// The team that `--team`, `RINGER_TEAM` or this directory names.
+    pub(crate) fn team(&self, arg: &TeamArg) -> Result<Team, Failure> {
+        if let Some(name) = arg.team.clone().or_else(|| variable("RINGER_TEAM")) {
+            return Ok(self.claude.team(&name)?);
+        }
+        let teams = self.claude.teams()?.found;
+        let (mut here, elsewhere): (Vec<_>, Vec<_>) =
+            teams.into_iter().partition(|team| team.lead_cwd().is_some_and(|dir| self.is_in(dir)));
+        here.retain(|team| team.lead_alive() != Liveness::Dead);
+        // Newest first. One that is known to be alive beats those of which nothing is known.
+        if let Some(at) = here.iter().position(|team| team.lead_alive() == Liveness::Alive) {
+            return Ok(here.swap_remove(at));
+        }
+        let name = |teams: &[Team]| teams.iter().map(|t| t.name().to_owned()).collect::<Vec<_>>();
+        match here.len() {
+            1 => Ok(here.remove(0)),
+            0 => Err(ambiguous("no live team has its lead in this directory", &name(&elsewhere))),
+            _ => Err(ambiguous("several teams have their lead in this directory", &name(&here))),
+        }
+    }
+
+    /// Whether this directory is `dir` or below it, links followed.
+    fn is_in(&self, dir: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real(&self.cwd).starts_with(real(dir))
+    }
+}
+
+/// An environment variable that is set to something.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn path(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn ambiguous(message: &str, teams: &[String]) -> Failure {
+    let hint = match teams {
+        [] => "start Claude Code with CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1".to_owned(),
+        [one] => format!("name the team: --team {one}"),
+        many => format!("name one with --team: {}", many.join(", ")),
+    };
+    Failure::new("team_not_found", message).hint(&hint).detail("teams", json!(teams))
+}

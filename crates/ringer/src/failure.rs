@@ -1,0 +1,150 @@
+//! A verb that did not do its job: what went wrong, why, and what to do about it.
+//!
+//! Owns how errors look, to people and to scripts.
+
+use std::error::Error as _;
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use crate::output::{Output, clean, nearest};
+
+/// Why a verb failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: &'static str,
+    message: String,
+    causes: Vec<String>,
+    hint: Option<String>,
+    details: Map<String, Value>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), causes: Vec::new(), hint: None, details: Map::new() }
+    }
+
+    pub(crate) fn hint(mut self, hint: &str) -> Self {
+        self.hint = Some(hint.to_owned());
+        self
+    }
+
+    pub(crate) fn detail(mut self, key: &str, value: Value) -> Self {
+        self.details.insert(key.to_owned(), value);
+        self
+    }
+
+    /// With what caused it, and what caused that.
+    pub(crate) fn cause(mut self, error: &dyn std::error::Error) -> Self {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            self.causes.push(error.to_string());
+            cause = error.source();
+        }
+        self
+    }
+
+    /// Tells the user, and gives the exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        if self.code == BROKEN_PIPE {
+            return ExitCode::SUCCESS;
+        }
+        let out = Output::new(json, false);
+        if json {
+            let mut message = self.message.clone();
+            for cause in &self.causes {
+                message = format!("{message}: {cause}");
+            }
+            let failure = json!({
+                "success": false, "error": self.code, "message": message, "details": self.details,
+            });
+            out.data(&failure).ok();
+        } else {
+            out.note(&format!("error: {}", clean(&self.message)));
+            for cause in &self.causes {
+                out.note(&format!("caused by: {}", clean(cause)));
+            }
+            if let Some(hint) = &self.hint {
+                out.note(&format!("hint: {}", clean(hint)));
+            }
+        }
+        ExitCode::FAILURE
+    }
+}
+
+/// Whoever read our output has seen enough. That is not an error.
+const BROKEN_PIPE: &str = "broken_pipe";
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self::new(BROKEN_PIPE, "the output was closed");
+        }
+        Self::new("internal_error", "could not write the output").cause(&error)
+    }
+}
+
+impl From<ringer_teams::Error> for Failure {
+    fn from(error: ringer_teams::Error) -> Self {
+        use ringer_teams::Error as E;
+        let mut failure = Self::new(error.code(), error.to_string());
+        if let Some(source) = error.source() {
+            failure = failure.cause(source);
+        }
+        match &error {
+            E::TeamNotFound { team, known } => {
+                let hint = suggest(team, known, "`ringer teams` lists the teams there are");
+                failure.hint(&hint).detail("teams", json!(known))
+            }
+            E::AgentNotFound { team, name, known } => {
+                let hint =
+                    suggest(name, known, &format!("`ringer members --team {team}` lists them"));
+                let near = nearest(name, known);
+                failure.hint(&hint).detail("nearest", json!(near)).detail("members", json!(known))
+            }
+            E::InvalidName { reason, .. } => failure.detail("reason", json!(reason)),
+            E::NotOurs { .. } => failure.hint("ask its lead to shut it down"),
+            E::TooLarge { bytes, limit } => {
+                failure.detail("bytes", json!(bytes)).detail("limit", json!(limit))
+            }
+            E::Locked { path, age, waited } => failure
+                .hint("try again; a lock that a crashed program left is free after 10 s")
+                .detail("path", json!(path))
+                .detail("age_ms", millis(*age))
+                .detail("waited_ms", millis(*waited)),
+            E::Unreadable { path, why } => failure
+                .hint("nothing was changed; move the file away to start anew")
+                .detail("path", json!(path))
+                .detail("why", json!(why)),
+            _ => failure,
+        }
+    }
+}
+
+impl From<ringer_bridge::Error> for Failure {
+    fn from(error: ringer_bridge::Error) -> Self {
+        use ringer_bridge::Error as E;
+        let mut failure = Self::new(error.code(), error.to_string());
+        if let Some(source) = error.source() {
+            failure = failure.cause(source);
+        }
+        match error {
+            E::Teams(error) => error.into(),
+            E::RateLimit { wait, .. } => failure.detail("retry_after_ms", millis(wait)),
+            E::Broken { .. } => failure.hint("move the file away; Ringer makes a new one"),
+            _ => failure,
+        }
+    }
+}
+
+fn millis(time: std::time::Duration) -> Value {
+    json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn suggest(wanted: &str, known: &[String], otherwise: &str) -> String {
+    match nearest(wanted, known).first() {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => otherwise.to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! All that Ringer prints: data on stdout, everything else on stderr.
+//!
+//! Owns the terminal. No byte from a message or a file can act on it: see [`clean`].
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+/// Where a verb's words go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) verbose: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool, verbose: bool) -> Self {
+        Self { json, verbose }
+    }
+
+    /// The answer, for people or for scripts, whichever was asked for.
+    pub(crate) fn answer(self, people: &str, scripts: &impl Serialize) -> io::Result<()> {
+        if self.json { self.data(scripts) } else { self.line(people) }
+    }
+
+    /// A line of data for people.
+    pub(crate) fn line(self, line: &str) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        writeln!(out, "{line}")?;
+        out.flush()
+    }
+
+    /// Data for scripts.
+    pub(crate) fn data(self, value: &impl Serialize) -> io::Result<()> {
+        let text = serde_json::to_string(value).map_err(io::Error::from)?;
+        self.line(&text)
+    }
+
+    /// A word on the side, on stderr. If nobody can hear it, so be it.
+    pub(crate) fn note(self, note: &str) {
+        writeln!(anstream::stderr(), "{note}").ok();
+    }
+
+    /// A word on the side that only `-v` asks for.
+    pub(crate) fn detail(self, note: &str) {
+        if self.verbose {
+            self.note(note);
+        }
+    }
+}
+
+/// Text from outside, made harmless: what could move the cursor, change colours or the direction of
+/// writing is shown as an escape. Line breaks and tabs stay.
+pub(crate) fn clean(text: &str) -> String {
+    let acts = |c: char| {
+        let direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (c.is_control() && c != '\n' && c != '\t') || direction
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+/// [`clean`], on one line and of bounded width.
+pub(crate) fn cell(text: &str) -> String {
+    const WIDEST: usize = 60;
+    let text = clean(text).replace(['\n', '\t'], " ");
+    if text.width() <= WIDEST {
+        return text;
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        if cut.width() + 1 >= WIDEST {
+            break;
+        }
+        cut.push(c);
+    }
+    cut + "…"
+}
+
+/// Rows under headings, each column as wide as it needs to be.
+pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
+    let widest = |i: usize| rows.iter().map(|row| row[i].width()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(|i| widest(i).max(headings[i].width()));
+    let line = |cells: &[String; N]| {
+        let mut line = String::new();
+        for (text, width) in cells.iter().zip(widths) {
+            line.push_str(text);
+            line.push_str(&" ".repeat(width - text.width() + 2));
+        }
+        line.trim_end().to_owned()
+    };
+    let bold = |line: String| format!("\x1b[1m{line}\x1b[0m");
+    let head = bold(line(&headings.map(str::to_owned)));
+    std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// `1 member`, `2 members`.
+pub(crate) fn count(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+/// How long ago, in one unit.
+pub(crate) fn ago(then: SystemTime) -> String {
+    let age = SystemTime::now().duration_since(then).unwrap_or(Duration::ZERO).as_secs();
+    match age {
+        0..60 => format!("{age}s"),
+        60..3600 => format!("{}m", age / 60),
+        3600..86_400 => format!("{}h", age / 3600),
+        _ => format!("{}d", age / 86_400),
+    }
+}
+
+/// The names that could have been meant, best first.
+pub(crate) fn nearest(wanted: &str, known: &[String]) -> Vec<String> {
+    let score = |name: &String| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
+    let mut near: Vec<_> = known.iter().filter(|name| score(name) > 0.75).cloned().collect();
+    near.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    near.truncate(3);
+    near
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_can_act_on_the_terminal() {
+        let hostile = "a\u{1b}]0;owned\u{7}\u{9b}2J\r\u{202e}b\nc\td\u{7f}";
+        let shown = clean(hostile);
+        assert_eq!(shown, "a\\u{1b}]0;owned\\u{7}\\u{9b}2J\\u{d}\\u{202e}b\nc\td\\u{7f}");
+        assert_eq!(cell("a\nb"), "a b");
+        assert!(cell(&"界".repeat(100)).width() <= 60);
+    }
+
+    #[test]
+    fn near_names_are_found() {
+        let known = ["rust-impl", "haskell-impl", "team-lead"].map(String::from);
+        assert_eq!(nearest("rust-imp", &known)[0], "rust-impl");
+        assert!(nearest("zzz", &known).is_empty());
+    }
+}

@@ -1,0 +1,151 @@
+//! `ringer demo`: the way of a message, shown on a temporary team.
+
+use std::fs::{self, DirBuilder};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::SystemTime;
+
+use clap::Args;
+use jiff::Timestamp;
+use ringer_bridge::{Letter, StateDir, post};
+use ringer_teams::{ClaudeDir, LEAD, NewMember, SyntheticMemberService};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Show how it works, step by step, on a temporary team
+///
+/// Nothing of yours is touched: the team is in a temporary directory and gone at the end.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {}
+
+const TEAM: &str = "demo";
+const WORKER: &str = "rust-impl";
+
+/// What happened, and the file that shows it.
+struct Step {
+    title: String,
+    file: &'static str,
+    before: String,
+    after: String,
+}
+
+impl Demo {
+    pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        let steps = play(&context.cwd)?;
+        if context.out.json {
+            let steps: Vec<_> = steps
+                .iter()
+                .map(|s| json!({"title": s.title, "file": s.file, "content": s.after}))
+                .collect();
+            return Ok(context.out.data(&json!({"success": true, "steps": steps}))?);
+        }
+        for (number, step) in (1..).zip(&steps) {
+            context.out.line(&format!("\x1b[1m{number}. {}\x1b[0m\n", step.title))?;
+            context.out.line(&format!("   {}", step.file))?;
+            context.out.line(&changes(&step.before, &step.after))?;
+        }
+        context.out.line("Now with a real team: `ringer teams`, then `ringer register --help`.")?;
+        Ok(())
+    }
+}
+
+fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
+    const CONFIG: &str = "teams/demo/config.json";
+    const WORKERS: &str = "teams/demo/inboxes/rust-impl.json";
+    const LEADS: &str = "teams/demo/inboxes/team-lead.json";
+
+    let world = tempfile::tempdir()?;
+    let claude = ClaudeDir::new(world.path());
+    let state = StateDir::new(world.path().join("ringer"));
+    let mut steps: Vec<Step> = Vec::new();
+    let mut show = |title: String, file: &'static str| {
+        let after = fs::read_to_string(world.path().join(file)).unwrap_or_default();
+        let same = steps.iter().rfind(|step| step.file == file);
+        let before = same.map_or_else(String::new, |step| step.after.clone());
+        steps.push(Step { title, file, before, after });
+    };
+    let now = Timestamp::now().as_millisecond();
+
+    found(world.path(), cwd, now)?;
+    show("Claude Code starts a team. Only the lead is on it.".into(), CONFIG);
+
+    let members = SyntheticMemberService::new(claude.clone());
+    members.register(TEAM, &NewMember::new(WORKER, cwd, now))?;
+    show(
+        format!(
+            "`ringer register {WORKER}` puts a worker on it. Claude's SendMessage now knows that name."
+        ),
+        CONFIG,
+    );
+
+    let send = |from, to, text, summary| -> Result<String, Failure> {
+        let letter = Letter { from, to, text, summary: Some(summary), force: false };
+        let posted = post(&state, &claude.team(TEAM)?, &letter, SystemTime::now())?;
+        let held =
+            posted.into_iter().next().map(|one| one.outcome).transpose()?.map(|one| one.held);
+        Ok(format!("{:.0?}", held.unwrap_or_default()))
+    };
+    let held = send(LEAD, WORKER, "Switch to a BTreeMap, please.", "Change data structure")?;
+    show(format!("The lead sends a message. The inbox was locked for {held}."), WORKERS);
+
+    claude.team(TEAM)?.mailbox(WORKER)?.mark_read(|_| true)?;
+    show("The worker has read it.".into(), WORKERS);
+
+    let held = send(WORKER, LEAD, "Done: 3 files, all tests pass.", "Switched to BTreeMap")?;
+    show(format!("The worker answers. The lead's inbox was locked for {held}."), LEADS);
+
+    members.remove(TEAM, WORKER)?;
+    show(format!("`ringer remove {WORKER}` takes it off again. The rest is as it was."), CONFIG);
+    Ok(steps)
+}
+
+/// A team as the newest Claude Code makes it.
+fn found(world: &Path, cwd: &Path, now: i64) -> Result<(), Failure> {
+    let cwd = json!(cwd);
+    let config = format!(
+        r#"{{
+  "name": "{TEAM}",
+  "createdAt": {now},
+  "leadAgentId": "{LEAD}@{TEAM}",
+  "leadSessionId": "00000000-0000-4000-8000-000000000000",
+  "members": [
+    {{
+      "agentId": "{LEAD}@{TEAM}",
+      "name": "{LEAD}",
+      "agentType": "{LEAD}",
+      "joinedAt": {now},
+      "tmuxPaneId": "leader",
+      "cwd": {cwd},
+      "subscriptions": [],
+      "backendType": "in-process"
+    }}
+  ]
+}}"#
+    );
+    let dir = world.join("teams").join(TEAM);
+    DirBuilder::new().recursive(true).create(&dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(&dir)?;
+    file.write_all(config.as_bytes())?;
+    file.persist(dir.join("config.json")).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// The new text, with `+` before lines that were not there and `-` before those that are gone.
+/// What the demo does only ever changes one stretch of lines.
+fn changes(before: &str, after: &str) -> String {
+    let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
+    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
+    let tail = tails.take_while(|(a, b)| a == b).count();
+    let same = |line: &&str| format!("     {line}\n");
+    let gone = |line: &&str| format!("   \x1b[31m- {line}\x1b[0m\n");
+    let come = |line: &&str| format!("   \x1b[32m+ {line}\x1b[0m\n");
+    let mut out = String::new();
+    out.extend(new[..head].iter().map(same));
+    out.extend(old[head..old.len() - tail].iter().map(gone));
+    out.extend(new[head..new.len() - tail].iter().map(come));
+    out.extend(new[new.len() - tail..].iter().map(same));
+    out
+}

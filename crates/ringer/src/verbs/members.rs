@@ -1,0 +1,77 @@
+//! `ringer members`: who is on a team.
+
+use clap::Args;
+use ringer_bridge::Roster;
+use ringer_teams::{Member, Team};
+use serde_json::{Value, json};
+
+use super::teams::unread_of;
+use crate::cli::TeamArg;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{cell, table};
+
+/// List the members of a team
+///
+/// `lead` leads it, `ringer` members are ours, `claude` members are Claude Code's own.
+#[derive(Debug, Args)]
+pub(crate) struct Members {
+    #[command(flatten)]
+    team: TeamArg,
+}
+
+impl Members {
+    pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        let team = context.team(&self.team)?;
+        let roster = Roster::load(&context.state)?;
+        let pane = |member: &Member| {
+            roster.find(team.dir(), &member.name).map(|entry| entry.pane.to_string())
+        };
+        for odd in &team.config.odd {
+            context.out.note(&format!("warning: a member is not understood: {}", odd.why));
+        }
+        if context.out.json {
+            let members: Vec<Value> = team
+                .config
+                .members
+                .iter()
+                .map(|m| {
+                    json!({
+                        "name": m.name, "agent_id": m.agent_id, "kind": kind(&team, m),
+                        "agent_type": m.agent_type, "model": m.model, "color": m.color,
+                        "cwd": m.cwd, "joined_at": m.joined_at, "active": m.is_active,
+                        "unread": unread_of(&team, &m.name), "pane": pane(m),
+                    })
+                })
+                .collect();
+            let all = json!({"success": true, "team": team.name(), "members": members});
+            return Ok(context.out.data(&all)?);
+        }
+        let text = |text: &Option<String>| cell(text.as_deref().unwrap_or("-"));
+        let rows: Vec<_> = team
+            .config
+            .members
+            .iter()
+            .map(|m| {
+                [
+                    cell(&m.name),
+                    kind(&team, m).to_owned(),
+                    text(&m.agent_type),
+                    text(&m.model),
+                    unread_of(&team, &m.name).map_or("?".to_owned(), |n| n.to_string()),
+                    text(&pane(m)),
+                ]
+            })
+            .collect();
+        let headings = ["NAME", "KIND", "TYPE", "MODEL", "UNREAD", "PANE"];
+        Ok(context.out.line(&table(headings, &rows))?)
+    }
+}
+
+fn kind(team: &Team, member: &Member) -> &'static str {
+    match team.config.lead() {
+        Some(lead) if lead.name == member.name => "lead",
+        _ if member.is_synthetic() => "ringer",
+        _ => "claude",
+    }
+}

@@ -1,0 +1,92 @@
+//! `ringer teams`: what teams there are.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use ringer_teams::Team;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{ago, cell, table};
+
+/// List the teams: where the lead works, whether it is alive, who is on it
+///
+/// A lead's life is known only from Claude Code versions that write their process id.
+#[derive(Debug, Args)]
+pub(crate) struct Teams {}
+
+impl Teams {
+    pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        let teams = context.claude.teams()?;
+        for (dir, error) in &teams.broken {
+            context.out.note(&format!("warning: {}: {error}", dir.display()));
+        }
+        if context.out.json {
+            let found: Vec<Value> = teams.found.iter().map(describe).collect();
+            let broken = teams.broken.iter();
+            let broken: Vec<Value> = broken
+                .map(|(dir, e)| json!({"dir": dir, "error": e.code(), "message": e.to_string()}))
+                .collect();
+            let all = json!({"success": true, "teams": found, "broken": broken});
+            return Ok(context.out.data(&all)?);
+        }
+        if teams.found.is_empty() {
+            context.out.note(&format!("no teams in {}", context.claude.teams_dir().display()));
+            return Ok(());
+        }
+        let rows: Vec<_> = teams.found.iter().map(row).collect();
+        let headings = ["TEAM", "LEAD", "AGE", "MEMBERS", "UNREAD", "DIRECTORY"];
+        Ok(context.out.line(&table(headings, &rows))?)
+    }
+}
+
+fn row(team: &Team) -> [String; 6] {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let ours = team.config.members.iter().filter(|m| m.is_synthetic()).count();
+    let members = team.config.members.len();
+    [
+        cell(team.name()),
+        team.lead_alive().as_str().to_owned(),
+        or_dash(created(team).map(ago)),
+        if ours == 0 { members.to_string() } else { format!("{members} ({ours} ours)") },
+        or_dash(unread(team).map(|n| n.to_string())),
+        or_dash(team.lead_cwd().map(|dir| cell(&dir.display().to_string()))),
+    ]
+}
+
+fn describe(team: &Team) -> Value {
+    let members: Vec<Value> = team
+        .config
+        .members
+        .iter()
+        .map(|m| json!({"name": m.name, "synthetic": m.is_synthetic(), "unread": unread_of(team, &m.name)}))
+        .collect();
+    json!({
+        "name": team.name(),
+        "dir": team.dir(),
+        "description": team.config.description,
+        "lead_cwd": team.lead_cwd().map(Path::to_path_buf),
+        "lead_session": team.config.lead_session_id,
+        "lead": team.lead_alive().as_str(),
+        "created_at": team.config.created_at,
+        "members": members,
+        "unread": unread(team),
+    })
+}
+
+fn created(team: &Team) -> Option<SystemTime> {
+    let ms = u64::try_from(team.config.created_at?).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms))
+}
+
+/// Unread messages of all members; `None` if no inbox could be read.
+fn unread(team: &Team) -> Option<usize> {
+    team.config.members.iter().filter_map(|m| unread_of(team, &m.name)).reduce(|a, b| a + b)
+}
+
+pub(super) fn unread_of(team: &Team, member: &str) -> Option<usize> {
+    let boxes = team.mailboxes(member).ok()?;
+    boxes.iter().map(|mailbox| mailbox.read().ok().map(|inbox| inbox.unread())).sum()
+}
