@@ -26,7 +26,10 @@ pub enum Error {
         wait: Duration,
     },
     /// A pane that is not written as panes are.
-    #[error("`{pane}` is not a pane", pane = pane.escape_debug())]
+    #[error(
+        "`{pane}` is not a pane: write tmux:%N, tmux:SOCKET:%N, zellij:SESSION:terminal_N or none",
+        pane = pane.escape_debug()
+    )]
     InvalidPane {
         /// What was given.
         pane: String,

@@ -1,5 +1,7 @@
 //! Files that six real Claude Code builds wrote, read back. `ringer-testkit`'s `capture` makes them.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -51,7 +53,9 @@ fn inboxes_of_every_version_are_read() {
         assert_eq!(entries[0].summary.as_deref(), Some("Change map"));
         assert_eq!(entries[1].text, "cut here: \u{fffd}");
         assert!(entries[1].raw.contains(r"cut here: \ud83d"));
-        assert!(entries.iter().all(|e| e.from == "team-lead" && !e.read && e.timestamp.ends_with('Z')));
+        assert!(
+            entries.iter().all(|e| e.from == "team-lead" && !e.read && e.timestamp.ends_with('Z'))
+        );
         assert_eq!(entries[0].msg_id.is_some(), number(&version) >= 200);
         assert!(matches!(
             entries[2].structured(),
@@ -122,11 +126,11 @@ fn a_team_of_an_old_version_that_lives_in_two_directories_is_found_whole() {
     let dir = tempfile::tempdir().unwrap();
     let teams = dir.path().join("teams");
     fs::create_dir_all(teams.join("exo-main-feature-a")).unwrap();
-    let config = read(versions().into_iter().min_by_key(|v| number(v)).unwrap().join("config.json"));
+    let config =
+        read(versions().into_iter().min_by_key(|v| number(v)).unwrap().join("config.json"));
     let config = config.replace("exo-root", "exo-main.feature_A");
     let file = teams.join("exo-main-feature-a/config.json");
-    let mut out = fs::OpenOptions::new().write(true).create_new(true).open(file).unwrap();
-    std::io::Write::write_all(&mut out, config.as_bytes()).unwrap();
+    ringer_testkit::put(&file, &config);
 
     let claude = ClaudeDir::new(dir.path());
     for name in ["exo-main.feature_A", "exo-main-feature-a"] {

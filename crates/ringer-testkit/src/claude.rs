@@ -23,7 +23,7 @@ pub const CLAUDE_VERSIONS: [&str; 6] =
 const IMPLICIT_TEAMS: u32 = 200;
 
 const KEY: &str = "sk-ant-scripted-0000000000000000000000";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A session of Claude Code.
 #[derive(Debug)]

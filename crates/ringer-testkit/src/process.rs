@@ -27,8 +27,10 @@ impl Running {
     /// Kills it with SIGKILL and waits until it is gone; whether it had ended well before.
     pub fn kill(mut self) -> Result<bool> {
         let mut child = self.0.take().expect("taken only at the end");
-        child.kill()?;
-        Ok(child.wait()?.success())
+        let killed = child.kill();
+        let status = child.wait()?;
+        killed?;
+        Ok(status.success())
     }
 
     /// Closes its input and waits for its end.

@@ -63,7 +63,9 @@ impl Send {
                     sent.push((one.to, appended.msg_id));
                 }
                 Err(error) => {
-                    context.out.note(&format!("warning: {}: {error}", one.to));
+                    if self.to == EVERYBODY {
+                        context.out.note(&format!("warning: {}: {error}", clean(&one.to)));
+                    }
                     failed = Some(error);
                 }
             }
