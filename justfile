@@ -1,0 +1,43 @@
+# What `tools/setup --check` installed comes first.
+export PATH := env("RINGER_DEV_CACHE", env("XDG_CACHE_HOME", env("HOME") / ".cache") / "ringer-dev") / "tools/bin:" + env("PATH")
+
+# Lists the recipes.
+default:
+    @just --list
+
+# Everything that CI runs.
+check: fmt-check lint docs deny bench test
+
+# The tests; installs what they need first.
+test:
+    tools/test
+
+# Benchmarks; each prints its goal and whether it was met.
+bench:
+    cargo bench --quiet --package ringer --bench files
+
+# Formats the code.
+fmt:
+    cargo fmt --all
+
+fmt-check:
+    cargo fmt --all --check
+
+lint:
+    cargo clippy --quiet --workspace --all-targets -- --deny warnings
+
+# The documentation, without warnings.
+docs:
+    RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --document-private-items
+
+# Licences, duplicate and unknown sources of dependencies.
+deny:
+    cargo deny --log-level error check bans licenses sources
+
+# Known vulnerabilities of dependencies; needs the network for the advisory database.
+audit:
+    cargo deny check advisories
+
+# Makes the samples of real Claude Code files anew.
+samples:
+    cargo run --quiet --package ringer-testkit --bin capture -- crates/ringer-teams/tests/samples
