@@ -34,6 +34,11 @@ fn run(world: &World, arguments: &[&str]) -> String {
     shown(world, world.ringer().args(arguments))
 }
 
+/// The command and all it printed, for a log of several.
+fn step_shown(world: &World, arguments: &[&str]) -> String {
+    format!("$ ringer {}\n{}\n", arguments.join(" "), run(world, arguments))
+}
+
 fn json(world: &World, arguments: &[&str]) -> Value {
     let output = world.ringer().args(arguments).arg("--json").output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -61,7 +66,7 @@ fn a_member_is_registered_written_to_and_removed() {
     let world = world();
     let mut log = String::new();
     let mut step = |arguments: &[&str]| {
-        log.push_str(&format!("$ ringer {}\n{}\n", arguments.join(" "), run(&world, arguments)));
+        log += &step_shown(&world, arguments);
     };
     step(&["teams"]);
     step(&["register", "rust-impl", "--model", "gemini-3", "--pane", "tmux:%3"]);
@@ -86,7 +91,7 @@ fn mistakes_are_named_with_what_to_do() {
     world.team("exo-other");
     let mut log = String::new();
     let mut step = |arguments: &[&str]| {
-        log.push_str(&format!("$ ringer {}\n{}\n", arguments.join(" "), run(&world, arguments)));
+        log += &step_shown(&world, arguments);
     };
     step(&["members"]);
     step(&["members", "--team", "exo-rot"]);
@@ -236,8 +241,8 @@ fn the_team_is_found_from_the_directory() {
 
     // A second team in the same directory: nobody knows which is meant, unless one is alive.
     let me = std::process::id();
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let start = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
+    let line = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let start = line.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
     let process = |pid: u32| json!({"leadProcess": {"pid": pid, "procStart": start}});
     world.team_with("exo-dead", &process(u32::MAX >> 1));
     assert_eq!(

@@ -15,8 +15,9 @@ fn versions() -> Vec<PathBuf> {
     found
 }
 
-fn read(path: PathBuf) -> String {
-    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 fn number(version: &Path) -> u32 {
