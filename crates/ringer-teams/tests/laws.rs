@@ -153,8 +153,8 @@ proptest! {
         // A key of ours among the unknown ones would be no unknown one.
         let ours = |key: &str| ["\"members\"", "\"name\""].contains(&key);
         prop_assume!(!fields.iter().any(|(key, _)| ours(key)));
-        let fields: String = fields.iter().map(|(k, v)| format!("\n  {k}: {v},")).collect();
-        let text = format!("{{{fields}\n  \"members\": {members}\n}}");
+        let fields: Vec<_> = fields.iter().map(|(k, v)| format!("\n  {k}: {v},")).collect();
+        let text = format!("{{{}\n  \"members\": {members}\n}}", fields.concat());
         let team = dir.path().join("teams/t");
         fs::create_dir_all(&team).unwrap();
         let path = team.join("config.json");

@@ -135,7 +135,7 @@ fn directories_that_are_being_deleted_are_no_teams() {
         put(&path, "{\"members\": []}");
     }
     let teams = ClaudeDir::new(dir.path()).teams().unwrap();
-    assert_eq!(teams.found.iter().map(|t| t.name()).collect::<Vec<_>>(), ["t"]);
+    assert_eq!(teams.found.iter().map(ringer_teams::Team::name).collect::<Vec<_>>(), ["t"]);
     assert!(teams.broken.is_empty());
     assert!(ClaudeDir::new(dir.path().join("nowhere")).teams().unwrap().found.is_empty());
 }
