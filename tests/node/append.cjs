@@ -1,11 +1,12 @@
 // Plays Claude Code: appends messages to an inbox under proper-lockfile's lock.
-// usage: node append.cjs INBOX COUNT TAG rename|in-place
+// usage: node append.cjs INBOX COUNT TAG rename|in-place [KEEP]
+// With KEEP the oldest entries beyond that many are dropped, so that the inbox does not grow.
 // The patience is Claude Code's, about 0.7 s. What could not be sent is counted, not sent again.
 const fs = require('node:fs');
 const { randomUUID } = require('node:crypto');
 const lockfile = require('proper-lockfile');
 
-const [inbox, count, tag, how] = process.argv.slice(2);
+const [inbox, count, tag, how, keep = Infinity] = process.argv.slice(2);
 const patience = { retries: 10, minTimeout: 5, maxTimeout: 100 };
 
 function replace(text) {
@@ -27,6 +28,7 @@ function append(number) {
     type: 'message',
     read: false,
   });
+  if (entries.length > keep) entries.splice(0, entries.length - keep);
   replace(JSON.stringify(entries, null, 2));
 }
 

@@ -39,7 +39,7 @@ const TEMP_ABANDONED: Duration = Duration::from_mins(1);
 const TORN: Duration = Duration::from_secs(1);
 
 /// Prepared outside the lock this often before it is done under the lock.
-const OUTSIDE: u32 = 4;
+const OUTSIDE: u32 = 8;
 
 /// What to do with the text that was read.
 #[derive(Debug)]

@@ -33,8 +33,8 @@ pub const STALE: Duration = Duration::from_secs(10);
 /// How often a held lock is touched: well within [`STALE`].
 const REFRESH: Duration = Duration::from_secs(2);
 
-/// The pause between two tries grows from a half to eight milliseconds, with jitter.
-const PAUSE: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(8));
+/// The pause between two tries grows from a half to four milliseconds, with jitter.
+const PAUSE: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(4));
 
 /// `rwx------` and the sticky bit, which says that an `flock` goes with this directory.
 const OUR_MODE: u32 = 0o1700;

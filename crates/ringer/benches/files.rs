@@ -47,7 +47,7 @@ fn appends(entries: usize, times: usize, rival: Option<Command>) -> (Vec<Duratio
     let inbox = dir.path().join("rust-impl.json");
     fill(&inbox, entries);
     let rival = rival.map(|mut node| {
-        let arguments = ["100000", "rival", "rename"];
+        let arguments = ["100000", "rival", "rename", &entries.to_string()];
         Running::start(node.arg(script()).arg(&inbox).args(arguments)).expect("node starts")
     });
     if rival.is_some() {

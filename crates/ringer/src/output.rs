@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Where a verb's words go.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +73,10 @@ pub(crate) fn cell(text: &str) -> String {
         return text;
     }
     let mut cut = String::new();
+    let mut width = 1;
     for c in text.chars() {
-        if cut.width() + 1 >= WIDEST {
+        width += c.width().unwrap_or(0);
+        if width > WIDEST {
             break;
         }
         cut.push(c);
