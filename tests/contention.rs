@@ -43,6 +43,15 @@ fn janitor(world: &World) -> Vec<String> {
     answer["entries"].as_array().unwrap().iter().map(text).collect()
 }
 
+/// Says that it is over, also if a check fails: else the janitor would go on for ever.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn eight_writers_and_a_janitor_lose_nothing_and_repeat_nothing() {
     let world = World::new(env!("CARGO_BIN_EXE_ringer"));
@@ -58,6 +67,7 @@ fn eight_writers_and_a_janitor_lose_nothing_and_repeat_nothing() {
     let mut arrived = Vec::new();
     thread::scope(|scope| {
         let world = &world;
+        let over = SetOnDrop(&done);
         let senders: Vec<_> =
             (0..4).map(|n| scope.spawn(move || ringer(world, &format!("r{n}")))).collect();
         let cleaner = scope.spawn(|| {
@@ -77,7 +87,7 @@ fn eight_writers_and_a_janitor_lose_nothing_and_repeat_nothing() {
         for sender in senders {
             sender.join().unwrap();
         }
-        done.store(true, Ordering::SeqCst);
+        drop(over);
         arrived.extend(cleaner.join().unwrap());
     });
     arrived.extend(janitor(&world));

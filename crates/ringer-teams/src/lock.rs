@@ -83,17 +83,12 @@ impl DirLock {
         let mut pause = PAUSE.0;
         loop {
             match DirBuilder::new().mode(OUR_MODE).create(path) {
-                Ok(()) => {
-                    if let Some(lock) = Self::open(path, |_| true)? {
-                        return Ok(lock);
-                    }
-                }
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    if let Some(lock) = Self::open(path, is_abandoned)? {
-                        return Ok(lock);
-                    }
-                }
+                Ok(()) => {}
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(Error::io("lock", path)(e)),
+            }
+            if let Some(lock) = Self::open(path)? {
+                return Ok(lock);
             }
             let waited = started.elapsed();
             if waited >= wait {
@@ -106,8 +101,11 @@ impl DirLock {
         }
     }
 
-    /// Opens the directory at `path` and makes it ours, if `may` allows it and nobody else has it.
-    fn open(path: &Path, may: impl Fn(&Metadata) -> bool) -> Result<Option<Self>> {
+    /// Opens the directory at `path` and makes it ours, if it is abandoned and nobody else is faster.
+    ///
+    /// One that we have just made is no exception. Before we open it another Ringer may have
+    /// adopted and released it, and Claude Code may have made its own in the same place.
+    fn open(path: &Path) -> Result<Option<Self>> {
         let gone = |e: &std::io::Error| e.kind() == ErrorKind::NotFound;
         let fail = Error::io("lock", path);
         // O_DIRECTORY | O_NOFOLLOW: what is not a directory is nobody's lock, and no link is followed.
@@ -118,7 +116,7 @@ impl DirLock {
             Err(e) => return Err(fail(e)),
         };
         let seen = dir.metadata().map_err(Error::io("lock", path))?;
-        if !may(&seen) {
+        if !is_abandoned(&seen) {
             return Ok(None);
         }
         match dir.try_lock() {
@@ -128,7 +126,7 @@ impl DirLock {
         }
         // Asked again with the `flock` held: another Ringer may have had it in between.
         let seen = dir.metadata().map_err(Error::io("lock", path))?;
-        if !may(&seen) {
+        if !is_abandoned(&seen) {
             return Ok(None);
         }
         // A directory that was removed meanwhile is touched in vain, which the look below finds.
@@ -290,6 +288,40 @@ mod tests {
             assert_eq!(most.load(Ordering::SeqCst), 1);
             assert!(!lock.exists());
         }
+    }
+
+    #[test]
+    fn ours_and_theirs_never_hold_it_at_once() {
+        let (_dir, lock) = world();
+        let holders = AtomicUsize::new(0);
+        let alone = || {
+            assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two hold it");
+            thread::sleep(Duration::from_micros(100));
+            holders.fetch_sub(1, Ordering::SeqCst);
+        };
+        thread::scope(|scope| {
+            for _ in 0..12 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let held = DirLock::acquire(&lock, Duration::from_mins(1)).unwrap();
+                        alone();
+                        drop(held);
+                    }
+                });
+            }
+            // As Claude Code does, but without its long pauses.
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        while fs::create_dir(&lock).is_err() {
+                            thread::yield_now();
+                        }
+                        alone();
+                        fs::remove_dir(&lock).expect("nobody else removes it");
+                    }
+                });
+            }
+        });
     }
 
     #[test]
