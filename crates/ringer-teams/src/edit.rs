@@ -38,6 +38,9 @@ const TEMP_ABANDONED: Duration = Duration::from_mins(1);
 /// microseconds; the rest is for a machine under load.
 const TORN: Duration = Duration::from_secs(1);
 
+/// No file of a team is that large; one that is was put there to fill our memory.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
 /// Prepared outside the lock this often before it is done under the lock.
 const OUTSIDE: u32 = 8;
 
@@ -206,13 +209,16 @@ impl Seen {
 
 fn read_bytes(path: &Path) -> Result<Option<(File, Vec<u8>)>> {
     let read = || -> io::Result<(File, Vec<u8>)> {
-        // A link would be replaced by our rename, and may lead anywhere.
-        if fs::symlink_metadata(path)?.is_symlink() {
-            return Err(io::Error::new(ErrorKind::PermissionDenied, "it is a symbolic link"));
+        // A link would be replaced by our rename, and may lead anywhere; a pipe would never end.
+        if !fs::symlink_metadata(path)?.is_file() {
+            return Err(io::Error::new(ErrorKind::PermissionDenied, "it is not a regular file"));
         }
-        let mut file = File::open(path)?;
+        let file = File::open(path)?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        (&file).take(LARGEST + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 256 MiB"));
+        }
         Ok((file, bytes))
     };
     match read() {
@@ -259,10 +265,13 @@ fn sync_dir(path: &Path) -> Result<()> {
     }
 }
 
+/// Pauses before a file that looks half written is read again, or reports it as broken: after a
+/// while, and at once if nobody has touched it for as long.
 fn wait_for_whole(path: &Path, why: &NotWhole, since: &mut Option<Instant>) -> Result<()> {
-    let since = since.get_or_insert_with(Instant::now);
-    let waited = since.elapsed();
-    if waited > TORN {
+    let waited = since.get_or_insert_with(Instant::now).elapsed();
+    let modified = fs::metadata(path).and_then(|meta| meta.modified());
+    let untouched = modified.ok().and_then(|m| m.elapsed().ok()).unwrap_or_default();
+    if waited > TORN || untouched > TORN {
         return Err(Error::Unreadable { path: path.into(), why: why.0.clone() });
     }
     thread::sleep((waited / 4).clamp(Duration::from_micros(200), Duration::from_millis(50)));
@@ -348,15 +357,31 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_refused_and_what_it_names_untouched() {
+    fn what_is_no_regular_file_is_refused_and_untouched() {
         let (dir, path) = world("[]");
-        let link = dir.path().join("link.json");
-        std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(
-            edit(&link, None, |_| Ok(writes("[1]"))).unwrap_err().code(),
-            "permission_denied"
-        );
+        let at = |name| dir.path().join(name);
+        std::os::unix::fs::symlink(&path, at("link")).unwrap();
+        std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        fs::create_dir(at("directory")).unwrap();
+        for name in ["link", "socket", "directory"] {
+            let error = edit(&at(name), None, |_| Ok(writes("[1]"))).unwrap_err();
+            assert_eq!(error.code(), "permission_denied", "{name}: {error}");
+        }
         assert_eq!(fs::read_to_string(&path).unwrap(), "[]");
+    }
+
+    #[test]
+    fn a_broken_file_that_nobody_touches_is_reported_at_once() {
+        let (_dir, path) = world("[1");
+        let old = SystemTime::now() - Duration::from_secs(5);
+        OpenOptions::new().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        let tries = std::cell::Cell::new(0);
+        let never = |_: &str| -> std::result::Result<Change<()>, NotWhole> {
+            tries.set(tries.get() + 1);
+            Err(NotWhole("half".into()))
+        };
+        assert_eq!(edit(&path, None, never).unwrap_err().code(), "unreadable");
+        assert_eq!(tries.get(), 1);
     }
 
     #[test]

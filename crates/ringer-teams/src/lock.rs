@@ -108,8 +108,8 @@ impl DirLock {
     fn open(path: &Path) -> Result<Option<Self>> {
         let gone = |e: &std::io::Error| e.kind() == ErrorKind::NotFound;
         let fail = Error::io("lock", path);
-        // O_DIRECTORY | O_NOFOLLOW: what is not a directory is nobody's lock, and no link is followed.
-        let flags = 0o200_000 | 0o400_000;
+        // What is not a directory is nobody's lock, and no link is followed.
+        let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let dir = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
             Ok(dir) => dir,
             Err(e) if gone(&e) => return Ok(None),

@@ -25,7 +25,7 @@ use crate::edit::{self, Change, Done};
 use crate::error::{Error, Result};
 use crate::json::{Array, NotWhole, Object, pretty};
 use crate::names::{check_member_name, inbox_file_name};
-use crate::team::{ClaudeDir, Team};
+use crate::team::Team;
 
 /// How deep a member lies in `config.json`.
 const DEPTH: usize = 2;
@@ -119,46 +119,37 @@ struct Written<'a> {
 }
 
 /// Keeps synthetic members in the `config.json` of teams.
-#[derive(Debug, Clone)]
-pub struct SyntheticMemberService {
-    claude: ClaudeDir,
-}
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # std::fs::create_dir_all(dir.path().join("teams/demo"))?;
+/// # std::fs::write(dir.path().join("teams/demo/config.json"), r#"{"name": "demo", "members": []}"#)?;
+/// use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService};
+/// let claude = ClaudeDir::new(dir.path());
+/// let team = claude.team("demo")?;
+/// let worker = NewMember::new("rust-impl", "/work", 1_794_793_693_625);
+/// assert_eq!(SyntheticMemberService::register(&team, &worker)?, Outcome::Added);
+/// assert_eq!(SyntheticMemberService::register(&team, &worker)?, Outcome::Unchanged);
+/// assert!(claude.team("demo")?.member("rust-impl")?.is_synthetic());
+/// assert_eq!(SyntheticMemberService::remove(&team, "rust-impl")?, Outcome::Removed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct SyntheticMemberService;
 
 type Changed<T> = std::result::Result<Change<Result<T>>, NotWhole>;
 
 impl SyntheticMemberService {
-    /// For the teams of this directory.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # std::fs::create_dir_all(dir.path().join("teams/demo"))?;
-    /// # std::fs::write(dir.path().join("teams/demo/config.json"), r#"{"name": "demo", "members": []}"#)?;
-    /// use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService};
-    /// let claude = ClaudeDir::new(dir.path());
-    /// let members = SyntheticMemberService::new(claude.clone());
-    /// let worker = NewMember::new("rust-impl", "/work", 1_794_793_693_625);
-    /// assert_eq!(members.register("demo", &worker)?, Outcome::Added);
-    /// assert_eq!(members.register("demo", &worker)?, Outcome::Unchanged);
-    /// assert!(claude.team("demo")?.member("rust-impl")?.is_synthetic());
-    /// assert_eq!(members.remove("demo", "rust-impl")?, Outcome::Removed);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn new(claude: ClaudeDir) -> Self {
-        Self { claude }
-    }
-
     /// Puts a member on a team, or brings the one of ours that is there up to date.
-    pub fn register(&self, team: &str, new: &NewMember) -> Result<Outcome> {
+    pub fn register(team: &Team, new: &NewMember) -> Result<Outcome> {
         check_member_name(&new.name)?;
-        let team = self.claude.team(team)?;
-        settle(&team, |text| add(text, &team, new))
+        settle(team, |text| add(text, team, new))
     }
 
     /// Takes a member of ours off a team. One that is not there at all is an error only if the
     /// name was never ours to remove: a real member's.
-    pub fn remove(&self, team: &str, name: &str) -> Result<Outcome> {
-        let team = self.claude.team(team)?;
-        let done = settle(&team, |text| {
+    pub fn remove(team: &Team, name: &str) -> Result<Outcome> {
+        let done = settle(team, |text| {
             let config = TeamConfig::parse(text)?;
             if config.member(name).is_some_and(|m| !m.is_synthetic()) {
                 let error = Error::NotOurs { team: team.name().into(), name: name.into() };
@@ -170,9 +161,8 @@ impl SyntheticMemberService {
     }
 
     /// Takes every member of ours off a team and returns their names.
-    pub fn remove_all(&self, team: &str) -> Result<Vec<String>> {
-        let team = self.claude.team(team)?;
-        settle(&team, |text| take_out(text, |_| true))
+    pub fn remove_all(team: &Team) -> Result<Vec<String>> {
+        settle(team, |text| take_out(text, |_| true))
     }
 }
 

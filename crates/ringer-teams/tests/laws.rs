@@ -155,19 +155,18 @@ proptest! {
         prop_assume!(!fields.iter().any(|(key, _)| ours(key)));
         let fields: Vec<_> = fields.iter().map(|(k, v)| format!("\n  {k}: {v},")).collect();
         let text = format!("{{{}\n  \"members\": {members}\n}}", fields.concat());
-        let team = dir.path().join("teams/t");
-        fs::create_dir_all(&team).unwrap();
-        let path = team.join("config.json");
+        fs::create_dir_all(dir.path().join("teams/t")).unwrap();
+        let path = dir.path().join("teams/t/config.json");
         put(&path, &text);
 
-        let service = SyntheticMemberService::new(ClaudeDir::new(dir.path()));
-        service.register("t", &NewMember::new("rust-impl", "/w", 1)).unwrap();
+        let team = ClaudeDir::new(dir.path()).team("t").unwrap();
+        SyntheticMemberService::register(&team, &NewMember::new("rust-impl", "/w", 1)).unwrap();
         let with = fs::read_to_string(&path).unwrap();
         prop_assert!(with.contains("\"agentId\": \"rust-impl@t\""));
         for other in &others {
             prop_assert!(with.contains(other.as_str()));
         }
-        service.remove("t", "rust-impl").unwrap();
+        SyntheticMemberService::remove(&team, "rust-impl").unwrap();
         prop_assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }

@@ -5,13 +5,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService, TeamConfig};
+use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService, Team, TeamConfig};
 use ringer_testkit::put;
 
 struct World {
     _dir: tempfile::TempDir,
     config: PathBuf,
-    service: SyntheticMemberService,
+    team: Team,
 }
 
 impl World {
@@ -20,8 +20,8 @@ impl World {
         fs::create_dir_all(dir.path().join("teams/t")).unwrap();
         let config = dir.path().join("teams/t/config.json");
         put(&config, &format!("{{\n  \"name\": \"t\",\n  \"members\": {members}\n}}"));
-        let service = SyntheticMemberService::new(ClaudeDir::new(dir.path()));
-        Self { _dir: dir, config, service }
+        let team = ClaudeDir::new(dir.path()).team("t").unwrap();
+        Self { _dir: dir, config, team }
     }
 
     fn text(&self) -> String {
@@ -29,7 +29,8 @@ impl World {
     }
 
     fn register(&self, name: &str) -> Result<Outcome, &'static str> {
-        self.service.register("t", &NewMember::new(name, "/w", 7)).map_err(|e| e.code())
+        SyntheticMemberService::register(&self.team, &NewMember::new(name, "/w", 7))
+            .map_err(|e| e.code())
     }
 }
 
@@ -86,9 +87,12 @@ fn names_that_somebody_has_are_refused_and_real_members_never_touched() {
     assert_eq!(world.register("helper"), Err("agent_already_exists"));
     assert_eq!(world.register("odd-name"), Err("agent_already_exists"));
     assert_eq!(world.register("team-lead"), Err("invalid_name"));
-    assert_eq!(world.service.remove("t", "helper").unwrap_err().code(), "permission_denied");
-    assert_eq!(world.service.remove("t", "nobody").unwrap(), Outcome::Unchanged);
-    assert_eq!(world.service.remove_all("t").unwrap(), Vec::<String>::new());
+    assert_eq!(
+        SyntheticMemberService::remove(&world.team, "helper").unwrap_err().code(),
+        "permission_denied"
+    );
+    assert_eq!(SyntheticMemberService::remove(&world.team, "nobody").unwrap(), Outcome::Unchanged);
+    assert_eq!(SyntheticMemberService::remove_all(&world.team).unwrap(), Vec::<String>::new());
     assert_eq!(world.text(), before);
 }
 
@@ -98,7 +102,7 @@ fn all_of_ours_go_and_nobody_else() {
     let before = world.text();
     world.register("a").unwrap();
     world.register("b").unwrap();
-    assert_eq!(world.service.remove_all("t").unwrap(), ["a", "b"]);
+    assert_eq!(SyntheticMemberService::remove_all(&world.team).unwrap(), ["a", "b"]);
     assert_eq!(world.text(), before);
 }
 
@@ -135,7 +139,7 @@ fn directories_that_are_being_deleted_are_no_teams() {
         put(&path, "{\"members\": []}");
     }
     let teams = ClaudeDir::new(dir.path()).teams().unwrap();
-    assert_eq!(teams.found.iter().map(ringer_teams::Team::name).collect::<Vec<_>>(), ["t"]);
+    assert_eq!(teams.found.iter().map(Team::name).collect::<Vec<_>>(), ["t"]);
     assert!(teams.broken.is_empty());
     assert!(ClaudeDir::new(dir.path().join("nowhere")).teams().unwrap().found.is_empty());
 }

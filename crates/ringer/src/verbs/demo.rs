@@ -71,8 +71,7 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
     found(world.path(), cwd, now)?;
     show("Claude Code starts a team. Only the lead is on it.".into(), CONFIG);
 
-    let members = SyntheticMemberService::new(claude.clone());
-    members.register(TEAM, &NewMember::new(WORKER, cwd, now))?;
+    SyntheticMemberService::register(&claude.team(TEAM)?, &NewMember::new(WORKER, cwd, now))?;
     show(
         format!(
             "`ringer register {WORKER}` puts a worker on it. Claude's SendMessage now knows that name."
@@ -96,7 +95,7 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
     let held = send(WORKER, LEAD, "Done: 3 files, all tests pass.", "Switched to BTreeMap")?;
     show(format!("The worker answers. The lead's inbox was locked for {held}."), LEADS);
 
-    members.remove(TEAM, WORKER)?;
+    SyntheticMemberService::remove(&claude.team(TEAM)?, WORKER)?;
     show(format!("`ringer remove {WORKER}` takes it off again. The rest is as it was."), CONFIG);
     Ok(steps)
 }

@@ -50,8 +50,7 @@ impl Register {
             color: self.color,
             joined_at: Timestamp::now().as_millisecond(),
         };
-        let members = SyntheticMemberService::new(context.claude.clone());
-        let outcome = members.register(team.name(), &member)?;
+        let outcome = SyntheticMemberService::register(&team, &member)?;
         Roster::enter(&context.state, &team, &self.name, self.pane)?;
         if team.lead_alive() == Liveness::Dead {
             context.out.note(&format!("warning: the lead of {} has ended", team.name()));

@@ -28,12 +28,11 @@ pub(crate) struct Remove {
 impl Remove {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let team = context.team(&self.team)?;
-        let members = SyntheticMemberService::new(context.claude.clone());
         let removed = if let Some(name) = &self.name {
-            let outcome = members.remove(team.name(), name)?;
+            let outcome = SyntheticMemberService::remove(&team, name)?;
             if outcome == Outcome::Removed { vec![name.clone()] } else { Vec::new() }
         } else {
-            members.remove_all(team.name())?
+            SyntheticMemberService::remove_all(&team)?
         };
         let people = match (&self.name, removed.len()) {
             (Some(name), 0) => format!("{} was not on {}", clean(name), team.name()),
