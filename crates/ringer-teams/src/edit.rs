@@ -21,25 +21,18 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::json::NotWhole;
 use crate::lock::DirLock;
+use crate::read;
 
 /// Temporary files begin and end like this. Hidden, so that whoever lists inboxes passes them over.
 const TEMP: (&str, &str) = (".ringer-", ".tmp");
 
 /// A temporary file this old belongs to nobody any more.
 const TEMP_ABANDONED: Duration = Duration::from_mins(1);
-
-/// How long a file may look half written before it is taken for broken. In-place writers need
-/// microseconds; the rest is for a machine under load.
-const TORN: Duration = Duration::from_secs(1);
-
-/// No file of a team is that large; one that is was put there to fill our memory.
-const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// Prepared outside the lock this often before it is done under the lock.
 const OUTSIDE: u32 = 8;
@@ -122,7 +115,7 @@ pub fn edit<T>(
             }
             Err(why) => {
                 drop(early);
-                wait_for_whole(path, &why, &mut torn_since)?;
+                read::wait_for_whole(path, &why, &mut torn_since)?;
                 continue;
             }
         };
@@ -150,23 +143,6 @@ pub fn edit<T>(
     }
 }
 
-/// Reads a shared file that may be in the middle of a write; `None` if there is none.
-pub(crate) fn read<T>(
-    path: &Path,
-    parse: impl Fn(&str) -> std::result::Result<T, NotWhole>,
-) -> Result<Option<T>> {
-    let mut torn_since = None;
-    loop {
-        let Some((_, bytes)) = read_bytes(path)? else {
-            return Ok(None);
-        };
-        match parse(&text(bytes)) {
-            Ok(value) => return Ok(Some(value)),
-            Err(why) => wait_for_whole(path, &why, &mut torn_since)?,
-        }
-    }
-}
-
 /// Removes temporary files that crashed writers left in `dir`.
 pub(crate) fn sweep(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -191,47 +167,20 @@ struct Seen {
 
 impl Seen {
     fn read(path: &Path, absent: Option<&str>) -> Result<Self> {
-        let Some((file, bytes)) = read_bytes(path)? else {
+        let Some((file, text)) = read::open(path)? else {
             let text = absent.ok_or_else(|| Error::io("read", path)(ErrorKind::NotFound.into()))?;
             return Ok(Self { text: text.to_owned(), file: None });
         };
-        Ok(Self { text: text(bytes), file: Some(file) })
+        Ok(Self { text, file: Some(file) })
     }
 
     fn is_current(&self, path: &Path) -> Result<bool> {
-        Ok(match (read_bytes(path)?, &self.file) {
-            (Some((_, now)), Some(_)) => now == self.text.as_bytes(),
+        Ok(match (read::open(path)?, &self.file) {
+            (Some((_, now)), Some(_)) => now == self.text,
             (None, None) => true,
             _ => false,
         })
     }
-}
-
-fn read_bytes(path: &Path) -> Result<Option<(File, Vec<u8>)>> {
-    let read = || -> io::Result<(File, Vec<u8>)> {
-        // A link would be replaced by our rename, and may lead anywhere; a pipe would never end.
-        if !fs::symlink_metadata(path)?.is_file() {
-            return Err(io::Error::new(ErrorKind::PermissionDenied, "it is not a regular file"));
-        }
-        let file = File::open(path)?;
-        let mut bytes = Vec::new();
-        (&file).take(LARGEST + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 256 MiB"));
-        }
-        Ok((file, bytes))
-    };
-    match read() {
-        Ok(found) => Ok(Some(found)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io("read", path)(e)),
-    }
-}
-
-/// Half a character is as torn as half an array: such a text is made to be no JSON either.
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned() + "\u{fffd}")
 }
 
 fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile::NamedTempFile> {
@@ -265,23 +214,11 @@ fn sync_dir(path: &Path) -> Result<()> {
     }
 }
 
-/// Pauses before a file that looks half written is read again, or reports it as broken: after a
-/// while, and at once if nobody has touched it for as long.
-fn wait_for_whole(path: &Path, why: &NotWhole, since: &mut Option<Instant>) -> Result<()> {
-    let waited = since.get_or_insert_with(Instant::now).elapsed();
-    let modified = fs::metadata(path).and_then(|meta| meta.modified());
-    let untouched = modified.ok().and_then(|m| m.elapsed().ok()).unwrap_or_default();
-    if waited > TORN || untouched > TORN {
-        return Err(Error::Unreadable { path: path.into(), why: why.0.clone() });
-    }
-    thread::sleep((waited / 4).clamp(Duration::from_micros(200), Duration::from_millis(50)));
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs::OpenOptions;
+    use std::thread;
 
     fn world(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let dir = tempfile::tempdir().unwrap();
@@ -346,6 +283,7 @@ mod tests {
         assert_eq!(error.code(), "unreadable");
         assert_eq!(fs::read_to_string(&path).unwrap(), "[1");
 
+        put(&path, "[1");
         let later = path.clone();
         let writer = thread::spawn(move || {
             thread::sleep(Duration::from_millis(100));

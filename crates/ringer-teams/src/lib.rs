@@ -41,6 +41,7 @@ mod mailbox;
 mod members;
 mod message;
 mod names;
+mod read;
 mod task;
 mod team;
 

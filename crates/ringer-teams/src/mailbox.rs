@@ -15,6 +15,7 @@ use crate::edit::{self, Change, Done};
 use crate::error::{Error, Result};
 use crate::inbox::{Entry, Inbox, Row};
 use crate::json::{Array, NotWhole, Object, pretty};
+use crate::read::read_whole;
 
 /// How deep an entry lies in an inbox file.
 const DEPTH: usize = 1;
@@ -80,7 +81,7 @@ impl Mailbox {
 
     /// Reads all of it. A file that is half written is read again; one that does not exist is empty.
     pub fn read(&self) -> Result<Inbox> {
-        Ok(edit::read(&self.path, Inbox::parse)?.unwrap_or_default())
+        Ok(read_whole(&self.path, Inbox::parse)?.unwrap_or_default())
     }
 
     /// Adds a message at the end. When this returns, neither another writer nor a crash of the

@@ -25,6 +25,7 @@ use crate::edit::{self, Change, Done};
 use crate::error::{Error, Result};
 use crate::json::{Array, NotWhole, Object, pretty};
 use crate::names::{check_member_name, inbox_file_name};
+use crate::read::read_whole;
 use crate::team::Team;
 
 /// How deep a member lies in `config.json`.
@@ -181,7 +182,7 @@ fn settle<T>(team: &Team, change: impl Fn(&str) -> Changed<T>) -> Result<T> {
             thread::sleep(pause);
             let theirs = ours.overwritten().filter(|text| TeamConfig::parse(text).is_ok());
             if theirs.is_some()
-                || !edit::read(&path, |text| is_kept(&change, text))?.unwrap_or(true)
+                || !read_whole(&path, |text| is_kept(&change, text))?.unwrap_or(true)
             {
                 again = Some(theirs);
                 break;

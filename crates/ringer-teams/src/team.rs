@@ -7,11 +7,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Member, TeamConfig};
-use crate::edit;
 use crate::error::{Error, Result};
 use crate::lead::Liveness;
 use crate::mailbox::Mailbox;
 use crate::names::{check_team_name, inbox_file_name, is_half_deleted};
+use crate::read::read_whole;
 
 /// Claude Code's directory: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl ClaudeDir {
         }
         let team = |config| Team { teams, dir: dir.clone(), dir_name: dir_name.to_owned(), config };
         check_inside(&self.teams_dir(), &dir)?;
-        Ok(edit::read(&config, TeamConfig::parse)?.map(team))
+        Ok(read_whole(&config, TeamConfig::parse)?.map(team))
     }
 }
 

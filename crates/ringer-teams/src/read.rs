@@ -1,0 +1,81 @@
+//! Reading a file that others may be writing.
+//!
+//! Owns telling a file in mid-write from a broken one, and refusing what is no file at all.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::json::NotWhole;
+
+/// How long a file may look half written before it is taken for broken. In-place writers need
+/// microseconds; the rest is for a machine under load.
+const TORN: Duration = Duration::from_secs(1);
+
+/// No file of a team is that large; one that is was put there to fill our memory.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
+/// Reads a shared file that may be in the middle of a write; `None` if there is none.
+pub(crate) fn read_whole<T>(
+    path: &Path,
+    parse: impl Fn(&str) -> std::result::Result<T, NotWhole>,
+) -> Result<Option<T>> {
+    let mut torn_since = None;
+    loop {
+        let Some((_, text)) = open(path)? else {
+            return Ok(None);
+        };
+        match parse(&text) {
+            Ok(value) => return Ok(Some(value)),
+            Err(why) => wait_for_whole(path, &why, &mut torn_since)?,
+        }
+    }
+}
+
+/// Opens a shared file and reads its text; `None` if there is none.
+pub(crate) fn open(path: &Path) -> Result<Option<(File, String)>> {
+    let read = || -> io::Result<(File, String)> {
+        // A link would be replaced by our rename, and may lead anywhere; a pipe would never end.
+        if !fs::symlink_metadata(path)?.is_file() {
+            return Err(io::Error::new(ErrorKind::PermissionDenied, "it is not a regular file"));
+        }
+        let file = File::open(path)?;
+        let mut bytes = Vec::new();
+        (&file).take(LARGEST + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 256 MiB"));
+        }
+        Ok((file, text(bytes)))
+    };
+    match read() {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("read", path)(e)),
+    }
+}
+
+/// Half a character is as torn as half an array: such a text is made to be no JSON either.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned() + "\u{fffd}")
+}
+
+/// Pauses before a file that looks half written is read again, or reports it as broken: after a
+/// while, and at once if nobody has touched it for as long.
+pub(crate) fn wait_for_whole(
+    path: &Path,
+    why: &NotWhole,
+    since: &mut Option<Instant>,
+) -> Result<()> {
+    let waited = since.get_or_insert_with(Instant::now).elapsed();
+    let modified = fs::metadata(path).and_then(|meta| meta.modified());
+    let untouched = modified.ok().and_then(|m| m.elapsed().ok()).unwrap_or_default();
+    if waited > TORN || untouched > TORN {
+        return Err(Error::Unreadable { path: path.into(), why: why.0.clone() });
+    }
+    thread::sleep((waited / 4).clamp(Duration::from_micros(200), Duration::from_millis(50)));
+    Ok(())
+}
