@@ -6,11 +6,15 @@ default:
     @just --list
 
 # Everything that CI runs.
-check: fmt-check lint docs deny bench test
+check: fmt-check lint docs deny demo bench test
 
 # The tests; installs what they need first.
 test:
     tools/test
+
+# The README's first command.
+demo:
+    cargo run --quiet --release -- demo
 
 # Benchmarks; each prints its goal and whether it was met.
 bench:

@@ -211,15 +211,21 @@ fn a_long_message_is_stored_whole_and_pointed_to() {
 #[test]
 fn nothing_in_a_message_acts_on_the_terminal() {
     let world = world();
-    let hostile = "a\u{1b}[2J\u{1b}]0;owned\u{7}\rb\u{202e}c";
-    assert_eq!(
-        json(&world, &["send", "--to", "team-lead", "--summary", hostile, hostile])["success"],
-        true
-    );
-    let output = world.ringer().args(["inbox", "team-lead"]).output().unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{shown:?}");
-    let inbox = json(&world, &["inbox", "team-lead"]);
+    let hostile = "a\u{1b}[2J\u{1b}]0;owned\u{7}\rb\u{202e}c\u{7f}";
+    world.team_with("evil", &json!({"name": hostile}));
+    let send = ["send", "--team", "evil", "--to", "team-lead", "--summary", hostile, hostile];
+    assert_eq!(json(&world, &send)["success"], true);
+    for arguments in [&send[..], &["inbox", "team-lead", "--team", "evil"], &["teams"]] {
+        // Escape sequences get through to what is no terminal only if one asks for it.
+        let output = world.ringer().args(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+        for shown in [output.stdout, output.stderr] {
+            let shown = String::from_utf8(shown).unwrap();
+            let shown = shown.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+            let acts = ['\u{1b}', '\u{7}', '\r', '\u{202e}', '\u{7f}'];
+            assert!(!shown.contains(acts), "{arguments:?}: {shown:?}");
+        }
+    }
+    let inbox = json(&world, &["inbox", "team-lead", "--team", "evil"]);
     assert_eq!(inbox["entries"][0]["text"], hostile, "but scripts get it as it is");
 }
 
@@ -271,13 +277,85 @@ fn the_demo_shows_every_step() {
 #[test]
 fn output_that_nobody_reads_any_more_is_no_error() {
     let world = world();
-    let mut child = world.ringer().arg("--help").stdout(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    assert!(child.wait().unwrap().code().is_some());
-    let mut teams = world.ringer();
-    let mut child =
-        teams.arg("teams").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    for arguments in [["teams", "-v"], ["teams", "--json"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = world.ringer().args(arguments).stdout(writer).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn doing_it_again_changes_only_what_is_given() {
+    let world = world();
+    json(
+        &world,
+        &["register", "w", "--model", "m", "--agent-type", "t", "--cwd", "/x", "--color", "pink"],
+    );
+    assert_eq!(json(&world, &["register", "w"])["outcome"], "unchanged");
+    assert_eq!(json(&world, &["register", "w", "--pane", "tmux:%1"])["outcome"], "updated");
+    assert_eq!(json(&world, &["register", "w", "--model", "n"])["outcome"], "updated");
+    let member = &json(&world, &["members"])["members"][1];
+    let fields =
+        ["model", "agent_type", "cwd", "color", "pane"].map(|key| member[key].as_str().unwrap());
+    assert_eq!(fields, ["n", "t", "/x", "pink", "tmux:%1"]);
+}
+
+#[test]
+fn members_of_a_team_that_is_gone_can_be_forgotten() {
+    let world = world();
+    json(&world, &["register", "w"]);
+    std::fs::remove_dir_all(world.team_dir("exo-root")).unwrap();
+    assert_eq!(json(&world, &["remove", "w", "--team", "exo-root"])["removed"], json!(["w"]));
+    assert_eq!(json(&world, &["remove", "w", "--team", "exo-root"])["error"], "team_not_found");
+}
+
+#[test]
+fn text_that_looks_like_an_option_is_sent() {
+    let world = world();
+    for text in ["- done", "--- a/file", "-1", "--jason"] {
+        assert_eq!(json(&world, &["send", "--to", "team-lead", text])["success"], true, "{text}");
+    }
+    let inbox = json(&world, &["inbox", "team-lead"]);
+    assert_eq!(inbox["entries"].as_array().unwrap().len(), 4);
+    assert_eq!(inbox["entries"][1]["text"], "--- a/file");
+}
+
+#[test]
+fn scripts_get_json_for_wrong_usage_too() {
+    let world = world();
+    let output =
+        world.ringer().args(["register", "w", "--pane", "bad", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["error"], "invalid_usage");
+    assert!(answer["message"].as_str().unwrap().contains("tmux:%N"), "{answer}");
+}
+
+#[test]
+fn bytes_that_are_no_text_do_not_hide_the_rest() {
+    let world = world();
+    json(&world, &["send", "--to", "team-lead", "BROKEN"]);
+    json(&world, &["send", "--to", "team-lead", "whole"]);
+    let path = world.inbox("exo-root", "team-lead");
+    let text = std::fs::read(&path).unwrap();
+    let at = text.windows(6).position(|window| window == b"BROKEN").unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(at as u64)).unwrap();
+    file.write_all(b"\xff").unwrap();
+    assert_eq!(json(&world, &["send", "--to", "team-lead", "more"])["success"], true);
+    let inbox = json(&world, &["inbox", "team-lead"]);
+    let texts: Vec<_> = inbox["entries"].as_array().unwrap().iter().map(|e| &e["text"]).collect();
+    assert_eq!(texts, ["\u{fffd}ROKEN", "whole", "more"]);
+}
+
+#[test]
+fn a_broken_file_of_our_own_stops_a_change_before_it_begins() {
+    let world = world();
+    std::fs::create_dir_all(world.path().join("state/ringer")).unwrap();
+    put(&world.path().join("state/ringer/roster.json"), "{");
+    assert_eq!(json(&world, &["register", "w"])["error"], "unreadable");
+    assert_eq!(world.config("exo-root")["members"].as_array().unwrap().len(), 1);
+    assert!(run(&world, &["members"]).starts_with("status: 0"));
 }

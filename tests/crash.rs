@@ -119,25 +119,20 @@ fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
     );
 }
 
-/// Runs in a process of its own, and is killed there.
-#[test]
-fn holds_a_lock_until_killed() {
-    let Some(inbox) = std::env::var_os("RINGER_TEST_HOLD") else { return };
-    let _lock = DirLock::of(Path::new(&inbox), DirLock::DEFAULT_WAIT).unwrap();
-    thread::sleep(Duration::from_mins(1));
-}
+/// What a Ringer does to hold a lock, done by a shell that lives until it is killed.
+const HOLD: &str = r#"mkdir -m 1700 "$1" && exec 9<"$1" && flock 9 && touch "$2" && exec sleep 60"#;
 
 #[test]
 fn the_lock_of_a_process_that_was_killed_is_had_at_once() {
     let world = world();
     let inbox = world.inbox(TEAM, MEMBER);
-    for _ in 0..10 {
-        let mut holder = command(std::env::current_exe().unwrap());
-        let holder =
-            holder.args(["--exact", "holds_a_lock_until_killed"]).env("RINGER_TEST_HOLD", &inbox);
+    let lock = inbox.with_extension("json.lock");
+    for n in 0..10 {
+        let held = world.path().join(format!("held-{n}"));
+        let mut holder = command("bash");
+        let holder = holder.args(["-c", HOLD, "hold"]).args([&lock, &held]);
         let holder = Running::start(holder).unwrap();
-        let lock = inbox.with_extension("json.lock");
-        wait_for("the lock", Duration::from_secs(10), || lock.exists().then_some(())).unwrap();
+        wait_for("the lock", Duration::from_secs(10), || held.exists().then_some(())).unwrap();
         assert!(DirLock::of(&inbox, Duration::from_millis(50)).is_err(), "it is held");
         holder.kill().unwrap();
         assert!(lock.exists(), "nobody could clean up");

@@ -65,3 +65,26 @@ fn eight_processes_register_and_remove_while_claude_code_rewrites_the_file() {
         PROCESSES * (ROUNDS + ROUNDS.div_ceil(2))
     );
 }
+
+#[test]
+fn ringers_that_want_different_things_do_not_fight() {
+    let world = World::new(env!("CARGO_BIN_EXE_ringer"));
+    world.team(TEAM);
+    thread::scope(|scope| {
+        for process in 0..4 {
+            let world = &world;
+            scope.spawn(move || {
+                let model = format!("m{process}");
+                for _ in 0..3 {
+                    ringer(world, &["register", "same", "--model", &model]);
+                    ringer(world, &["register", "coming-and-going"]);
+                    ringer(world, &["remove", "coming-and-going"]);
+                }
+            });
+        }
+    });
+    let now = world.config(TEAM);
+    let names: Vec<_> = now["members"].as_array().unwrap().iter().map(|m| &m["name"]).collect();
+    assert_eq!(names.iter().filter(|name| **name == "same").count(), 1, "{names:?}");
+    assert!(names.len() <= 3, "{names:?}");
+}

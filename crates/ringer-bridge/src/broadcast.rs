@@ -14,27 +14,21 @@ const FILE: &str = "broadcasts.json";
 /// Between two broadcasts to one team.
 pub const BROADCAST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The times of the last broadcasts.
-#[derive(Debug)]
-pub struct Broadcasts;
-
-impl Broadcasts {
-    /// Lets one broadcast to a team through, and remembers it; an error says when the next may go.
-    pub fn admit(state: &StateDir, team: &str, team_dir: &Path, now: SystemTime) -> Result<()> {
-        state.edit(FILE, |last: &mut BTreeMap<String, u64>| {
-            let now = millis(now);
-            let pause = millis(SystemTime::UNIX_EPOCH + BROADCAST_PAUSE);
-            // A time ahead of now is left from before the clock was set back: it limits nothing.
-            last.retain(|_, at| *at <= now && now - *at < pause);
-            let key = team_dir.display().to_string();
-            if let Some(at) = last.get(&key) {
-                let wait = Duration::from_millis(pause - (now - at));
-                return Err(Error::RateLimit { team: team.to_owned(), wait });
-            }
-            last.insert(key, now);
-            Ok(())
-        })
-    }
+/// Lets one broadcast to a team through, and remembers it; an error says when the next may go.
+pub(crate) fn admit(state: &StateDir, team: &str, team_dir: &Path, now: SystemTime) -> Result<()> {
+    state.edit(FILE, |last: &mut BTreeMap<String, u64>| {
+        let now = millis(now);
+        let pause = millis(SystemTime::UNIX_EPOCH + BROADCAST_PAUSE);
+        // A time ahead of now is left from before the clock was set back: it limits nothing.
+        last.retain(|_, at| *at <= now && now - *at < pause);
+        let key = team_dir.display().to_string();
+        if let Some(at) = last.get(&key) {
+            let wait = Duration::from_millis(pause - (now - at));
+            return Err(Error::RateLimit { team: team.to_owned(), wait });
+        }
+        last.insert(key, now);
+        Ok(())
+    })
 }
 
 fn millis(time: SystemTime) -> u64 {
@@ -52,7 +46,7 @@ mod tests {
         let state = StateDir::new(dir.path());
         let start = SystemTime::now();
         let at = |seconds, team: &str| {
-            Broadcasts::admit(&state, team, Path::new(team), start + Duration::from_secs(seconds))
+            admit(&state, team, Path::new(team), start + Duration::from_secs(seconds))
         };
         at(0, "a").unwrap();
         at(1, "b").unwrap();

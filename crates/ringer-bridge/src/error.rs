@@ -42,6 +42,12 @@ pub enum Error {
         /// What the parser said.
         source: serde_json::Error,
     },
+    /// Another Ringer does not let go of a file of ours.
+    #[error("`{path}` is held by another Ringer that does not go on", path = path.display())]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+    },
     /// The operating system said no.
     #[error("could not {action} `{path}`", path = path.display())]
     Io {
@@ -62,6 +68,7 @@ impl Error {
             Self::RateLimit { .. } => "rate_limit",
             Self::InvalidPane { .. } => "invalid_pane",
             Self::Broken { .. } => "unreadable",
+            Self::Busy { .. } => "locked",
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     "permission_denied"

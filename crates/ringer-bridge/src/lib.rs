@@ -8,7 +8,7 @@ mod post;
 mod roster;
 mod state;
 
-pub use broadcast::{BROADCAST_PAUSE, Broadcasts};
+pub use broadcast::BROADCAST_PAUSE;
 pub use error::{Error, Result};
 pub use post::{EVERYBODY, Letter, Posted, post};
 pub use roster::{Pane, Roster, RosterEntry};

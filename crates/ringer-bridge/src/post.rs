@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use ringer_teams::{Appended, Draft, Team};
 
-use crate::broadcast::Broadcasts;
+use crate::broadcast;
 use crate::error::Result;
 use crate::state::StateDir;
 
@@ -66,7 +66,7 @@ pub fn post(
         draft = draft.summary(summary);
     }
     if letter.to == EVERYBODY && !recipients.is_empty() {
-        Broadcasts::admit(state, team.name(), team.dir(), now)?;
+        broadcast::admit(state, team.name(), team.dir(), now)?;
     }
     let draft = draft.fit(&state.messages())?;
     let send = |to: String| {

@@ -3,9 +3,10 @@
 //! Owns `roster.json`. It says what should be; `config.json` says what is.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ringer_teams::{NewMember, Team};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -29,6 +30,15 @@ pub struct RosterEntry {
     pub team: String,
     /// The member's name.
     pub name: String,
+    /// What kind of agent it is.
+    pub agent_type: String,
+    /// The model that it runs on.
+    pub model: String,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// The colour that the user chose, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
     /// Where its worker can be reached.
     pub pane: Pane,
 }
@@ -127,33 +137,50 @@ impl Roster {
         state.read(FILE)
     }
 
-    /// Puts a member on it, or changes where it can be reached. Without a pane, one that is known
-    /// already stays.
+    /// Sees that it could be changed now, so that nothing else is changed in vain.
+    pub fn check(state: &StateDir) -> Result<()> {
+        state.edit(FILE, |_: &mut Self| Ok(()))
+    }
+
+    /// Puts a member on it, or brings it up to date; whether it was there and has another pane now.
+    /// Without a pane, one that is known stays.
     pub fn enter(
         state: &StateDir,
-        team: &ringer_teams::Team,
-        name: &str,
+        team: &Team,
+        member: &NewMember,
         pane: Option<Pane>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         state.edit(FILE, |roster: &mut Self| {
-            match roster.members.iter_mut().find(|m| m.is(team.dir(), name)) {
-                Some(member) => member.pane = pane.unwrap_or_else(|| member.pane.clone()),
-                None => roster.members.push(RosterEntry {
-                    team_dir: team.dir().display().to_string(),
-                    team: team.name().to_owned(),
-                    name: name.to_owned(),
-                    pane: pane.unwrap_or_default(),
-                }),
+            let old = roster.members.iter().position(|m| m.is(team.dir(), &member.name));
+            let known = old.map(|at| roster.members[at].pane.clone());
+            let entry = RosterEntry {
+                team_dir: team.dir().display().to_string(),
+                team: team.name().to_owned(),
+                name: member.name.clone(),
+                agent_type: member.agent_type.clone(),
+                model: member.model.clone(),
+                cwd: member.cwd.clone(),
+                color: member.color.clone(),
+                pane: pane.or(known).unwrap_or_default(),
+            };
+            let moved = old.is_some_and(|at| roster.members[at].pane != entry.pane);
+            match old {
+                Some(at) => roster.members[at] = entry,
+                None => roster.members.push(entry),
             }
-            Ok(())
+            Ok(moved)
         })
     }
 
-    /// Takes members off it.
-    pub fn strike(state: &StateDir, team_dir: &Path, names: &[String]) -> Result<()> {
+    /// Takes a member off it, or all of a team's; their names.
+    pub fn strike(state: &StateDir, team_dir: &Path, name: Option<&str>) -> Result<Vec<String>> {
         state.edit(FILE, |roster: &mut Self| {
-            roster.members.retain(|m| !names.iter().any(|name| m.is(team_dir, name)));
-            Ok(())
+            let goes =
+                |m: &RosterEntry| name.map_or(m.is_on(team_dir), |name| m.is(team_dir, name));
+            let struck =
+                roster.members.iter().filter(|m| goes(m)).map(|m| m.name.clone()).collect();
+            roster.members.retain(|m| !goes(m));
+            Ok(struck)
         })
     }
 
@@ -164,8 +191,12 @@ impl Roster {
 }
 
 impl RosterEntry {
+    fn is_on(&self, team_dir: &Path) -> bool {
+        Path::new(&self.team_dir) == team_dir
+    }
+
     fn is(&self, team_dir: &Path, name: &str) -> bool {
-        Path::new(&self.team_dir) == team_dir && self.name == name
+        self.is_on(team_dir) && self.name == name
     }
 }
 

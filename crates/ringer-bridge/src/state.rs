@@ -3,15 +3,20 @@
 //! Owns how files in it are changed: one process at a time, replaced whole, readable by the user
 //! alone.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
+
+/// How long another Ringer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `$XDG_STATE_HOME/ringer`, or wherever the user wants it.
 #[derive(Debug, Clone)]
@@ -67,7 +72,8 @@ impl StateDir {
         Ok(value)
     }
 
-    /// Held until the file is dropped, or its process dies.
+    /// Held until the file is dropped, or its process dies. Nobody holds it for more than a moment,
+    /// unless it was stopped right there: then we give up instead of waiting with it.
     fn lock(&self, name: &str) -> Result<File> {
         let mut dir = DirBuilder::new();
         dir.recursive(true)
@@ -78,8 +84,17 @@ impl StateDir {
         let file =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(Error::io("open", &path))?;
-        file.lock().map_err(Error::io("lock", &path))?;
-        Ok(file)
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(2));
+                }
+                Err(TryLockError::WouldBlock) => return Err(Error::Busy { path }),
+                Err(TryLockError::Error(e)) => return Err(Error::io("lock", &path)(e)),
+            }
+        }
     }
 
     fn replace(&self, name: &str, value: &impl Serialize) -> Result<()> {

@@ -2,13 +2,14 @@
 //!
 //! Owns the rules for text and summary. No clock of its own: the caller says what time it is.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use uuid::Uuid;
 
+use crate::edit::sync_parent;
 use crate::error::{Error, Result};
 
 /// A longer text goes to a file, and the message says where.
@@ -96,11 +97,14 @@ impl Draft {
 }
 
 fn store(dir: &Path, file: &Path, text: &str) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    if !dir.exists() {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        sync_parent(dir)?;
+    }
     let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
     out.write_all(text.as_bytes())?;
     out.sync_all()?;
-    File::open(dir)?.sync_all()
+    sync_parent(file)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -62,29 +62,40 @@ pub struct Done<T> {
     pub held: Duration,
     /// How many times the change was computed: more than once if somebody else wrote meanwhile.
     pub tries: u32,
-    /// The file that was replaced and the text it had, as long as nothing wrote into it since.
-    pub(crate) replaced: Option<Replaced>,
+    /// What was replaced by what; `None` if nothing was written.
+    pub(crate) swap: Option<Swap>,
 }
 
-/// A file that we replaced, still open: a writer that took no lock may yet write into it.
+/// Both sides of a replacement, still open: a writer that takes no lock may write into either.
 #[derive(Debug)]
-pub(crate) struct Replaced {
-    file: File,
-    text: String,
+pub(crate) struct Swap {
+    /// What was there, if anything.
+    pub(crate) old: Option<Version>,
+    /// What is there now.
+    pub(crate) new: Version,
 }
 
-impl Replaced {
-    /// What it held when we read it.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
+/// A file and the text that it had.
+#[derive(Debug)]
+pub(crate) struct Version {
+    file: File,
+    pub(crate) text: String,
+}
 
-    /// What somebody wrote into the replaced file after we had read it, if anything.
+impl Version {
+    /// What somebody has written into it in place since, if anything.
     pub(crate) fn overwritten(&mut self) -> Option<String> {
         let mut now = String::new();
         self.file.rewind().ok()?;
         self.file.read_to_string(&mut now).ok()?;
         (now != self.text).then_some(now)
+    }
+
+    /// Whether the path still leads to this file.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+        let ours = self.file.metadata().map(id).ok();
+        ours.is_some() && ours == fs::symlink_metadata(path).map(id).ok()
     }
 }
 
@@ -94,24 +105,41 @@ impl Replaced {
 /// nothing but that text. When it finds the text torn (another program writes it in place right
 /// now) it says [`NotWhole`], and the file is read again for up to a second; one that stays so is
 /// reported and left as it is.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("1.json");
+/// # std::fs::write(&path, r#"{"status": "pending"}"#)?;
+/// use ringer_teams::{Change, NotWhole, edit};
+/// let done = edit(&path, None, |text| {
+///     if !text.ends_with('}') {
+///         return Err(NotWhole::new("it does not end"));
+///     }
+///     let text = text.replace("pending", "completed");
+///     Ok(Change::Write { text, sync: true, value: "completed" })
+/// })?;
+/// println!("{}, locked for {:?}", done.value, done.held);
+/// # assert_eq!(std::fs::read_to_string(&path)?, r#"{"status": "completed"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn edit<T>(
     path: &Path,
     absent: Option<&str>,
     mut change: impl FnMut(&str) -> std::result::Result<Change<T>, NotWhole>,
 ) -> Result<Done<T>> {
     let deadline = Instant::now() + DirLock::DEFAULT_WAIT;
-    let lock = || DirLock::of(path, deadline.saturating_duration_since(Instant::now()));
+    let left = || deadline.saturating_duration_since(Instant::now());
     let mut torn_since = None;
     let mut tries = 0;
     loop {
         tries += 1;
-        let early = if tries > OUTSIDE { Some(lock()?) } else { None };
-        let seen = Seen::read(path, absent)?;
+        let early = if tries > OUTSIDE { Some(DirLock::of(path, left())?) } else { None };
+        let mut seen = Seen::read(path, absent)?;
         let (text, sync, value) = match change(&seen.text) {
             Ok(Change::Write { text, sync, value }) => (text, sync, value),
             Ok(Change::Keep(value)) => {
                 let held = early.map_or(Duration::ZERO, DirLock::release);
-                return Ok(Done { value, held, tries, replaced: None });
+                return Ok(Done { value, held, tries, swap: None });
             }
             Err(why) => {
                 drop(early);
@@ -124,22 +152,31 @@ pub fn edit<T>(
         let lock = if let Some(lock) = early {
             lock
         } else {
-            let lock = lock()?;
-            if !seen.is_current(path)? {
-                continue;
+            // Whoever has the lock is about to change the file. As soon as that shows, ours is
+            // prepared anew, and until then nobody has to wait for a lock that we would waste.
+            let lock = DirLock::of_while(path, left(), || seen.is_current(path))?;
+            match lock {
+                Some(lock) if seen.is_current(path)? => lock,
+                _ => continue,
             }
-            lock
         };
+        // Between this look and the rename another program could take the lock from us only if we
+        // were stopped here for longer than ten seconds.
         if !lock.is_ours() {
             continue;
         }
-        temp.persist(path).map_err(|e| Error::io("replace", path)(e.error))?;
+        let file = temp.persist(path).map_err(|e| Error::io("replace", path)(e.error))?;
         let held = lock.release();
         if sync {
-            sync_dir(path)?;
+            sync_parent(path).map_err(|source| Error::Unsynced { path: path.into(), source })?;
         }
-        let replaced = seen.file.map(|file| Replaced { file, text: seen.text });
-        return Ok(Done { value, held, tries, replaced });
+        let old = seen.file.map(|file| Version { file, text: seen.text });
+        return Ok(Done {
+            value,
+            held,
+            tries,
+            swap: Some(Swap { old, new: Version { file, text } }),
+        });
     }
 }
 
@@ -174,11 +211,14 @@ impl Seen {
         Ok(Self { text, file: Some(file) })
     }
 
-    fn is_current(&self, path: &Path) -> Result<bool> {
-        Ok(match (read::open(path)?, &self.file) {
-            (Some((_, now)), Some(_)) => now == self.text,
-            (None, None) => true,
-            _ => false,
+    /// Whether the file has this text; another file with the same text is as good.
+    fn is_current(&mut self, path: &Path) -> Result<bool> {
+        Ok(match read::open(path)? {
+            Some((file, now)) if self.file.is_some() && now == self.text => {
+                self.file = Some(file);
+                true
+            }
+            now => now.is_none() && self.file.is_none(),
         })
     }
 }
@@ -191,9 +231,12 @@ fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile:
         if let Some(old) = &seen.file {
             let old = old.metadata()?;
             temp.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
-            // Only root can give a file away; for everybody else the owner is the same anyway.
-            if temp.as_file().metadata()?.uid() != old.uid() {
-                std::os::unix::fs::fchown(temp.as_file(), Some(old.uid()), Some(old.gid())).ok();
+            // As far as we may: root can give a file away, others only to a group of theirs.
+            let new = temp.as_file().metadata()?;
+            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+                fchown(temp.as_file(), Some(old.uid()), Some(old.gid()))
+                    .or_else(|_| fchown(temp.as_file(), None, Some(old.gid())))
+                    .ok();
             }
         }
         if sync {
@@ -204,13 +247,13 @@ fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile:
     write().map_err(Error::io("write beside", path))
 }
 
-fn sync_dir(path: &Path) -> Result<()> {
+/// Makes the entry of `path` in its directory durable.
+pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let synced = File::open(dir).and_then(|dir| dir.sync_all());
-    match synced {
+    match File::open(dir).and_then(|dir| dir.sync_all()) {
         // The team was deleted right after: there is nothing left to make durable.
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        other => other.map_err(Error::io("sync", dir)),
+        other => other,
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// The result of everything in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why something was not done. Nothing was written when one of these comes back, unless it says so.
+/// Why something was not done. Nothing was written when one of these comes back, but for
+/// [`Error::Unsynced`] and [`Error::Unsettled`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -87,6 +88,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The team's directory vanished while we worked on it.
+    #[error("the team is gone: there is no `{path}` any more", path = path.display())]
+    TeamGone {
+        /// What is missing.
+        path: PathBuf,
+    },
+    /// The change is in the file, but may not survive a crash of the machine.
+    #[error("`{path}` was written, but could not be synced to the disk", path = path.display())]
+    Unsynced {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A file that stayed unreadable for as long as a write could take. It is left as it is.
     #[error("`{path}` cannot be read: {why}", path = path.display())]
     Unreadable {
@@ -117,7 +132,7 @@ impl Error {
     /// The stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::TeamNotFound { .. } => "team_not_found",
+            Self::TeamNotFound { .. } | Self::TeamGone { .. } => "team_not_found",
             Self::AgentNotFound { .. } => "agent_not_found",
             Self::AgentAlreadyExists { .. } => "agent_already_exists",
             Self::InvalidName { .. } => "invalid_name",
@@ -125,6 +140,7 @@ impl Error {
             Self::TooLarge { .. } => "too_large",
             Self::Locked { .. } | Self::Unsettled { .. } => "locked",
             Self::Unreadable { .. } => "unreadable",
+            Self::Unsynced { .. } => "internal_error",
             Self::NotOurs { .. } | Self::OutsideRoot { .. } => "permission_denied",
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {

@@ -23,7 +23,12 @@ impl fmt::Display for NotWhole {
 }
 
 impl NotWhole {
-    fn new(text: &str, wanted: &str, source: &serde_json::Error) -> Self {
+    /// With the reason, in a few words.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+
+    fn parsing(text: &str, wanted: &str, source: &serde_json::Error) -> Self {
         if text.trim().is_empty() {
             return Self("the file is empty".to_owned());
         }
@@ -47,7 +52,7 @@ pub(crate) struct Array<'a> {
 impl<'a> Array<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, NotWhole> {
         let items: Vec<&RawValue> =
-            serde_json::from_str(text).map_err(|e| NotWhole::new(text, "an array", &e))?;
+            serde_json::from_str(text).map_err(|e| NotWhole::parsing(text, "an array", &e))?;
         Ok(Self { text, items: items.into_iter().map(RawValue::get).collect() })
     }
 
@@ -136,7 +141,7 @@ impl<'a> Object<'a> {
         let fields = de
             .deserialize_map(Fields)
             .and_then(|fields| de.end().map(|()| fields))
-            .map_err(|e| NotWhole::new(text, "an object", &e))?;
+            .map_err(|e| NotWhole::parsing(text, "an object", &e))?;
         Ok(Self { text, fields })
     }
 

@@ -48,10 +48,16 @@ impl Liveness {
     }
 }
 
-/// `pidSpace` ends in the namespace as the kernel names it, `pid:[4026531836]`.
+/// `pidSpace` is the host's name, `#`, and the namespace as the kernel names it. The namespace alone
+/// would not do: the first one has the same number on every machine.
 fn is_our_pid_space(space: &str) -> bool {
-    let ours = fs::read_link("/proc/self/ns/pid");
-    ours.is_ok_and(|ours| ours.to_str().is_some_and(|ours| space.ends_with(ours)))
+    our_pid_space().is_some_and(|ours| ours == space)
+}
+
+fn our_pid_space() -> Option<String> {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{}#{}", host.trim_end(), namespace.to_str()?))
 }
 
 /// Field 22 of `/proc/<pid>/stat`. The second field is a name in parentheses that may itself
@@ -75,12 +81,13 @@ mod tests {
         let start = start_time(&line).unwrap();
         let of = |pid, start, space| Liveness::of(Some(&process(pid, start, space)));
         assert_eq!(of(pid, Some(start), None), Liveness::Alive);
-        let space = fs::read_link("/proc/self/ns/pid").unwrap();
-        let space = format!("vm#{}", space.display());
+        let space = our_pid_space().unwrap();
         assert_eq!(of(pid, Some(start), Some(&space)), Liveness::Alive);
+        let elsewhere = format!("x{space}");
+        assert_eq!(of(pid, Some("1"), Some(&elsewhere)), Liveness::Unknown);
         assert_eq!(of(pid, Some("1"), None), Liveness::Dead);
         assert_eq!(of(i64::from(i32::MAX), Some(start), None), Liveness::Dead);
-        assert_eq!(of(pid, Some(start), Some("vm#pid:[1]")), Liveness::Unknown);
+        assert_eq!(of(pid, Some(start), Some("x#pid:[1]")), Liveness::Unknown);
         assert_eq!(of(-1, Some(start), None), Liveness::Unknown);
         assert_eq!(Liveness::of(None), Liveness::Unknown);
     }

@@ -61,7 +61,7 @@ pub struct DirLock {
     inode: Inode,
     since: Instant,
     /// Dropping it ends the thread that refreshes.
-    refresher: Option<mpsc::Sender<()>>,
+    refresher: Refresher,
 }
 
 type Inode = (u64, u64);
@@ -72,74 +72,55 @@ impl DirLock {
 
     /// Locks `file` by the directory `<file>.lock`, waiting at most `wait`.
     pub fn of(file: &Path, wait: Duration) -> Result<Self> {
-        let mut path = file.as_os_str().to_owned();
-        path.push(".lock");
-        Self::acquire(Path::new(&path), wait)
+        Self::acquire(&lock_path(file), wait)
     }
 
     /// Takes the lock directory at `path`, waiting at most `wait`.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
+        Ok(Self::acquire_while(path, wait, || Ok(true))?.expect("it is always wanted"))
+    }
+
+    /// Like [`DirLock::of`], but gives up without a lock as soon as it is not `wanted` any more,
+    /// which is asked each time the lock was found taken.
+    pub(crate) fn of_while(
+        file: &Path,
+        wait: Duration,
+        wanted: impl FnMut() -> Result<bool>,
+    ) -> Result<Option<Self>> {
+        Self::acquire_while(&lock_path(file), wait, wanted)
+    }
+
+    fn acquire_while(
+        path: &Path,
+        wait: Duration,
+        mut wanted: impl FnMut() -> Result<bool>,
+    ) -> Result<Option<Self>> {
         let started = Instant::now();
+        let mut refresher = Refresher::start();
         let mut pause = PAUSE.0;
         loop {
+            let since = Instant::now();
             match DirBuilder::new().mode(OUR_MODE).create(path) {
                 Ok(()) => {}
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(Error::io("lock", path)(e)),
             }
-            if let Some(lock) = Self::open(path)? {
-                return Ok(lock);
+            if let Some((dir, inode)) = open(path)? {
+                refresher.refresh(&dir);
+                return Ok(Some(Self { path: path.into(), dir, inode, since, refresher }));
             }
-            let waited = started.elapsed();
-            if waited >= wait {
+            let tried = started.elapsed();
+            if tried >= wait {
                 let age = fs::symlink_metadata(path).map_or(Duration::ZERO, |m| age(&m));
-                return Err(Error::Locked { path: path.into(), age, waited });
+                return Err(Error::Locked { path: path.into(), age, waited: tried });
             }
             let jitter = 0.5 + fastrand::f32();
-            thread::sleep(pause.mul_f32(jitter).min(wait.saturating_sub(waited)));
+            thread::sleep(pause.mul_f32(jitter).min(wait.saturating_sub(tried)));
             pause = (pause * 2).min(PAUSE.1);
+            if !wanted()? {
+                return Ok(None);
+            }
         }
-    }
-
-    /// Opens the directory at `path` and makes it ours, if it is abandoned and nobody else is faster.
-    ///
-    /// One that we have just made is no exception. Before we open it another Ringer may have
-    /// adopted and released it, and Claude Code may have made its own in the same place.
-    fn open(path: &Path) -> Result<Option<Self>> {
-        let gone = |e: &std::io::Error| e.kind() == ErrorKind::NotFound;
-        let fail = Error::io("lock", path);
-        // What is not a directory is nobody's lock, and no link is followed.
-        let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let dir = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-            Ok(dir) => dir,
-            Err(e) if gone(&e) => return Ok(None),
-            Err(e) => return Err(fail(e)),
-        };
-        let seen = dir.metadata().map_err(Error::io("lock", path))?;
-        if !is_abandoned(&seen) {
-            return Ok(None);
-        }
-        match dir.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Ok(None),
-            Err(fs::TryLockError::Error(e)) => return Err(fail(e)),
-        }
-        // Asked again with the `flock` held: another Ringer may have had it in between.
-        let seen = dir.metadata().map_err(Error::io("lock", path))?;
-        if !is_abandoned(&seen) {
-            return Ok(None);
-        }
-        // A directory that was removed meanwhile is touched in vain, which the look below finds.
-        if seen.mode() & STICKY == 0 {
-            dir.set_permissions(Permissions::from_mode(OUR_MODE)).ok();
-        }
-        dir.set_modified(SystemTime::now()).map_err(Error::io("refresh", path))?;
-        let inode = inode(&seen);
-        if inode_at(path) != Some(inode) {
-            return Ok(None);
-        }
-        let refresher = refresh(&dir);
-        Ok(Some(Self { path: path.into(), dir, inode, since: Instant::now(), refresher }))
     }
 
     /// Whether the lock is still this one: another program may have judged it abandoned if this
@@ -163,13 +144,58 @@ impl DirLock {
 
 impl Drop for DirLock {
     fn drop(&mut self) {
-        self.refresher.take();
+        self.refresher.0.take();
+        // Between the look and the removal it could become another's only if this process were
+        // stopped here for ten seconds, after it had held the lock for ten seconds.
         if self.is_ours() {
             // If it fails the directory goes stale, and the `flock` below tells other Ringers at once.
             fs::remove_dir(&self.path).ok();
         }
         self.dir.unlock().ok();
     }
+}
+
+/// Opens the directory at `path` and makes it ours, if it is abandoned and nobody else is faster.
+///
+/// One that we have just made is no exception. Before we open it another Ringer may have adopted
+/// and released it, and Claude Code may have made its own in the same place.
+fn open(path: &Path) -> Result<Option<(File, Inode)>> {
+    // What is not a directory is nobody's lock, and no link is followed.
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let dir = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(dir) => dir,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(e) => return Err(Error::io("lock", path)(e)),
+    };
+    let look = || dir.metadata().map_err(Error::io("lock", path));
+    if !is_abandoned(&look()?) {
+        return Ok(None);
+    }
+    match dir.try_lock() {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => return Ok(None),
+        Err(fs::TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
+    }
+    // Asked again with the `flock` held: another Ringer may have had it in between.
+    let seen = look()?;
+    if !is_abandoned(&seen) {
+        return Ok(None);
+    }
+    // A directory that was removed meanwhile is touched in vain, which the look below finds.
+    if seen.mode() & STICKY == 0 {
+        dir.set_permissions(Permissions::from_mode(OUR_MODE)).ok();
+    }
+    dir.set_modified(SystemTime::now()).map_err(Error::io("refresh", path))?;
+    let inode = inode(&seen);
+    Ok((inode_at(path) == Some(inode)).then_some((dir, inode)))
+}
+
+fn lock_path(file: &Path) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(".lock");
+    path.into()
 }
 
 /// Whether nobody holds this lock any more, as far as its directory tells. For one of ours the
@@ -196,18 +222,32 @@ fn inode_at(path: &Path) -> Option<Inode> {
     fs::symlink_metadata(path).ok().map(|meta| inode(&meta))
 }
 
-/// Touches the directory until the returned sender is dropped. It works on the open directory, so
-/// it can never touch a lock that somebody else put in its place.
-fn refresh(dir: &File) -> Option<mpsc::Sender<()>> {
-    let dir = dir.try_clone().ok()?;
-    let (stop, stopped) = mpsc::channel();
-    let run = move || {
-        while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(REFRESH) {
-            dir.set_modified(SystemTime::now()).ok();
+/// A thread that touches a lock directory until this is dropped.
+///
+/// It is started before the lock is taken, so that starting it costs no time under the lock. It
+/// works on the open directory and can never touch one that somebody else put in its place. If it
+/// cannot be started, the lock is good for ten seconds, a thousand times what an edit needs.
+#[derive(Debug)]
+struct Refresher(Option<mpsc::Sender<File>>);
+
+impl Refresher {
+    fn start() -> Self {
+        let (held, takes) = mpsc::channel::<File>();
+        let run = move || {
+            let Ok(dir) = takes.recv() else { return };
+            while let Err(mpsc::RecvTimeoutError::Timeout) = takes.recv_timeout(REFRESH) {
+                dir.set_modified(SystemTime::now()).ok();
+            }
+        };
+        let thread = thread::Builder::new().name("lock-refresh".into()).spawn(run);
+        Self(thread.is_ok().then_some(held))
+    }
+
+    fn refresh(&mut self, dir: &File) {
+        if let (Some(held), Ok(dir)) = (&self.0, dir.try_clone()) {
+            held.send(dir).ok();
         }
-    };
-    thread::Builder::new().name("lock-refresh".into()).spawn(run).ok()?;
-    Some(stop)
+    }
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Mailbox {
     /// assert_eq!(inbox.read()?.unread(), 1);
     ///
     /// inbox.mark_read(|entry| entry.from == "team-lead")?;
-    /// assert_eq!(inbox.prune(0)?, 1);
+    /// assert_eq!(inbox.prune(0)?.value, 1);
     /// assert!(inbox.read()?.rows.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -99,13 +99,7 @@ impl Mailbox {
             read: false,
         };
         let entry = pretty(&entry, DEPTH);
-        // Only `inboxes/` itself: a team that was deleted meanwhile must not come back as a shell.
-        if let Some(dir) = self.path.parent()
-            && let Err(e) = fs::create_dir(dir)
-            && e.kind() != ErrorKind::AlreadyExists
-        {
-            return Err(Error::io("create", dir)(e));
-        }
+        self.make_dir()?;
         let done = self.edit(|array| {
             let text = array.with_pushed(&entry, DEPTH);
             Change::Write { text, sync: true, value: () }
@@ -117,8 +111,8 @@ impl Mailbox {
     ///
     /// They are gone from the file when this returns: a caller that must not lose them on a crash
     /// writes them down elsewhere first and then marks them read instead.
-    pub fn take(&self, which: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>> {
-        let done = self.edit(|array| {
+    pub fn take(&self, which: impl Fn(&Entry) -> bool) -> Result<Done<Vec<Entry>>> {
+        self.edit(|array| {
             let mut taken = Vec::new();
             let kept: Vec<&str> = keep(array, |row| match row {
                 Row::Entry(entry) if which(entry) => {
@@ -128,13 +122,12 @@ impl Mailbox {
                 _ => true,
             });
             rewrite(array, &kept, taken.is_empty(), taken)
-        })?;
-        Ok(done.value)
+        })
     }
 
     /// Marks the entries that `which` picks as read, and returns how many were not before.
-    pub fn mark_read(&self, which: impl Fn(&Entry) -> bool) -> Result<usize> {
-        let done = self.edit(|array| {
+    pub fn mark_read(&self, which: impl Fn(&Entry) -> bool) -> Result<Done<usize>> {
+        self.edit(|array| {
             let mut marked = 0;
             let rows: Vec<String> = array
                 .items
@@ -149,17 +142,16 @@ impl Mailbox {
                 .collect();
             let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
             rewrite(array, &rows, marked == 0, marked)
-        })?;
-        Ok(done.value)
+        })
     }
 
     /// Removes entries that were read, but for the last `tail` of them, and returns how many.
     /// Unread entries, and rows that are not understood, always stay.
-    pub fn prune(&self, tail: usize) -> Result<usize> {
+    pub fn prune(&self, tail: usize) -> Result<Done<usize>> {
         if let Some(dir) = self.path.parent() {
             edit::sweep(dir);
         }
-        let done = self.edit(|array| {
+        self.edit(|array| {
             let is_read = |row: &Row| row.as_entry().is_some_and(|entry| entry.read);
             let read = array.items.iter().filter(|raw| is_read(&Row::parse(raw))).count();
             let mut surplus = read.saturating_sub(tail);
@@ -170,8 +162,19 @@ impl Mailbox {
                 !goes
             });
             rewrite(array, &kept, pruned == 0, pruned)
-        })?;
-        Ok(done.value)
+        })
+    }
+
+    /// Makes `inboxes/`, and only that: a team that was deleted meanwhile must not come back as a
+    /// shell.
+    fn make_dir(&self) -> Result<()> {
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        match fs::create_dir(dir) {
+            Ok(()) => edit::sync_parent(dir).map_err(Error::io("sync", dir)),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(e) if e.kind() == ErrorKind::NotFound => Err(Error::TeamGone { path: dir.into() }),
+            Err(e) => Err(Error::io("create", dir)(e)),
+        }
     }
 
     fn edit<T>(&self, mut change: impl FnMut(&Array<'_>) -> Change<T>) -> Result<Done<T>> {

@@ -3,45 +3,23 @@
 //! Owns adding, changing and removing them. Must never touch a member with another `backendType`,
 //! nor any other byte of the file.
 //!
-//! # What is guaranteed
-//!
-//! Claude Code writes `config.json` in place on every version, and before 2.1.177 without a lock. A
-//! lock cannot keep such a writer from overwriting our change with what it read before, nor us from
-//! replacing a file that it is just writing. So a change is looked at again, at once and over the
-//! next fifth of a second, in both directions: if the member is not as wanted the change is made
-//! again, and if something was written into the file that we replaced, the change is made anew on
-//! top of that. A writer that takes longer than this between its read and its write can still undo
-//! a change; keeping members in place for longer than a moment is the daemon's job.
+//! What can be promised about a file that others write without a lock is in `settle`.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::config::{BACKEND, Member, TeamConfig};
-use crate::edit::{self, Change, Done};
+use crate::edit::{self, Change};
 use crate::error::{Error, Result};
 use crate::json::{Array, NotWhole, Object, pretty};
 use crate::names::{check_member_name, inbox_file_name};
-use crate::read::read_whole;
+use crate::settle::settle;
 use crate::team::Team;
 
 /// How deep a member lies in `config.json`.
 const DEPTH: usize = 2;
-
-/// When a change is looked at again.
-const LOOKS: [Duration; 5] = [
-    Duration::ZERO,
-    Duration::from_millis(10),
-    Duration::from_millis(30),
-    Duration::from_millis(60),
-    Duration::from_millis(100),
-];
-
-/// How often a change is made again before it is given up.
-const ROUNDS: usize = 50;
 
 /// The colours that Claude Code gives to its teammates.
 const COLORS: [&str; 8] = ["green", "blue", "yellow", "purple", "orange", "pink", "cyan", "red"];
@@ -138,12 +116,14 @@ struct Written<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct SyntheticMemberService;
 
-type Changed<T> = std::result::Result<Change<Result<T>>, NotWhole>;
+/// What a change makes of a configuration: an error of its own leaves the file as it is.
+pub(crate) type Changed<T> = std::result::Result<Change<Result<T>>, NotWhole>;
 
 impl SyntheticMemberService {
     /// Puts a member on a team, or brings the one of ours that is there up to date.
     pub fn register(team: &Team, new: &NewMember) -> Result<Outcome> {
         check_member_name(&new.name)?;
+        sweep(team);
         settle(team, |text| add(text, team, new))
     }
 
@@ -165,80 +145,6 @@ impl SyntheticMemberService {
     pub fn remove_all(team: &Team) -> Result<Vec<String>> {
         settle(team, |text| take_out(text, |_| true))
     }
-}
-
-/// Makes a change and sees to it that it stays.
-fn settle<T>(team: &Team, change: impl Fn(&str) -> Changed<T>) -> Result<T> {
-    let path = team.config_path();
-    edit::sweep(team.dir());
-    let Done { value, mut replaced, .. } = edit::edit(&path, None, &change)?;
-    let value = value?;
-    for _ in 0..ROUNDS {
-        let Some(ours) = replaced.as_mut() else {
-            return Ok(value);
-        };
-        let mut again = None;
-        for pause in LOOKS {
-            thread::sleep(pause);
-            let theirs = ours.overwritten().filter(|text| TeamConfig::parse(text).is_ok());
-            if theirs.is_some()
-                || !read_whole(&path, |text| is_kept(&change, text))?.unwrap_or(true)
-            {
-                again = Some(theirs);
-                break;
-            }
-        }
-        let Some(theirs) = again else {
-            return Ok(value);
-        };
-        let base = without_ours(ours.text()).ok();
-        let done = edit::edit(&path, None, |current| {
-            let merged = match &theirs {
-                // Theirs is newer unless Claude Code's part has changed again since.
-                Some(theirs) if base == Some(without_ours(current)?) => merge(theirs, current)?,
-                _ => current.to_owned(),
-            };
-            Ok(match change(&merged)? {
-                Change::Keep(value) if merged != current => {
-                    Change::Write { text: merged, sync: true, value }
-                }
-                other => other,
-            })
-        })?;
-        done.value?;
-        replaced = done.replaced;
-    }
-    Err(Error::Unsettled { path })
-}
-
-fn is_kept<T>(
-    change: impl Fn(&str) -> Changed<T>,
-    text: &str,
-) -> std::result::Result<bool, NotWhole> {
-    Ok(matches!(change(text)?, Change::Keep(_)))
-}
-
-/// Claude Code's part of a configuration: all but the members that are ours.
-fn without_ours(text: &str) -> std::result::Result<String, NotWhole> {
-    Ok(match take_out(text, |_| true)? {
-        Change::Write { text, .. } => text,
-        Change::Keep(_) => text.to_owned(),
-    })
-}
-
-/// Claude Code's part of `theirs` with our members of `current`.
-fn merge(theirs: &str, current: &str) -> std::result::Result<String, NotWhole> {
-    let mut text = without_ours(theirs)?;
-    for member in TeamConfig::parse(current)?.members.iter().filter(|m| m.is_synthetic()) {
-        text = with_member(&text, &member.raw)?;
-    }
-    Ok(text)
-}
-
-fn with_member(text: &str, member: &str) -> std::result::Result<String, NotWhole> {
-    let object = Object::parse(text)?;
-    let members = Array::parse(object.get("members").unwrap_or("[]"))?;
-    Ok(object.with("members", &members.with_pushed(member, DEPTH)))
 }
 
 fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
@@ -294,13 +200,26 @@ fn update(raw: &str, written: &Written<'_>) -> std::result::Result<String, NotWh
     Ok(text)
 }
 
-fn same_json(a: &str, b: &str) -> bool {
+pub(crate) fn same_json(a: &str, b: &str) -> bool {
     let value = |text| serde_json::from_str::<serde_json::Value>(text).ok();
     a == b || (value(a).is_some() && value(a) == value(b))
 }
 
+/// The configuration with one more member.
+pub(crate) fn with_member(text: &str, member: &str) -> std::result::Result<String, NotWhole> {
+    let object = Object::parse(text)?;
+    let members = Array::parse(object.get("members").unwrap_or("[]"))?;
+    Ok(object.with("members", &members.with_pushed(member, DEPTH)))
+}
+
+/// Removes what crashed writers left in the team's directories.
+fn sweep(team: &Team) {
+    edit::sweep(team.dir());
+    edit::sweep(&team.dir().join("inboxes"));
+}
+
 /// Who stands in the way of a name: a real member, or one whose inbox would be the same file.
-fn clash(config: &TeamConfig, name: &str) -> Option<String> {
+pub(crate) fn clash(config: &TeamConfig, name: &str) -> Option<String> {
     let file = inbox_file_name(name);
     let other = config
         .members
@@ -319,7 +238,7 @@ fn free_color(config: &TeamConfig) -> &'static str {
 }
 
 /// Takes out the members of ours that `which` picks.
-fn take_out(text: &str, which: impl Fn(&Member) -> bool) -> Changed<Vec<String>> {
+pub(crate) fn take_out(text: &str, which: impl Fn(&Member) -> bool) -> Changed<Vec<String>> {
     let config = TeamConfig::parse(text)?;
     let goes = |m: &&Member| m.is_synthetic() && which(m);
     let gone: Vec<&Member> = config.members.iter().filter(goes).collect();

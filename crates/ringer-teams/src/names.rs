@@ -47,10 +47,10 @@ pub fn check_member_name(name: &str) -> Result<()> {
         return Err(invalid("it is longer than 64 characters"));
     }
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        return Err(invalid("it must begin with a letter or a digit"));
+        return Err(invalid("it must begin with an ASCII letter or a digit"));
     }
     if inbox_file_name(name) != name {
-        return Err(invalid("only letters, digits, `-` and `_` can be in it"));
+        return Err(invalid("only ASCII letters, digits, `-` and `_` can be in it"));
     }
     Ok(())
 }

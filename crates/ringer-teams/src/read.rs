@@ -57,10 +57,11 @@ pub(crate) fn open(path: &Path) -> Result<Option<(File, String)>> {
     }
 }
 
-/// Half a character is as torn as half an array: such a text is made to be no JSON either.
+/// A byte that is no UTF-8 becomes U+FFFD, as it does for Claude Code: one bad byte must not make
+/// all other messages unreadable. Half a character at the end of a torn file does no harm, since
+/// the JSON is then cut off as well.
 fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned() + "\u{fffd}")
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }
 
 /// Pauses before a file that looks half written is read again, or reports it as broken: after a

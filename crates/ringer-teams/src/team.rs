@@ -78,8 +78,10 @@ impl ClaudeDir {
 
     /// The team of that name: the name in its configuration, or its directory's.
     pub fn team(&self, name: &str) -> Result<Team> {
-        check_team_name(name)?;
-        if let Some(team) = self.open(name)? {
+        let plain = check_team_name(name);
+        if plain.is_ok()
+            && let Some(team) = self.open(name)?
+        {
             return Ok(team);
         }
         let teams = self.teams()?.found;
@@ -87,7 +89,7 @@ impl ClaudeDir {
         teams
             .into_iter()
             .find(|team| team.name() == name)
-            .ok_or_else(|| Error::TeamNotFound { team: name.into(), known })
+            .ok_or_else(|| plain.err().unwrap_or(Error::TeamNotFound { team: name.into(), known }))
     }
 
     fn open(&self, dir_name: &str) -> Result<Option<Team>> {
@@ -97,8 +99,12 @@ impl ClaudeDir {
         }
         let dir = teams.join(dir_name);
         let config = dir.join("config.json");
-        if !config.exists() {
-            return Ok(None);
+        match config.symlink_metadata() {
+            Ok(_) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(e) => return Err(Error::io("look at", config)(e)),
         }
         let team = |config| Team { teams, dir: dir.clone(), dir_name: dir_name.to_owned(), config };
         check_inside(&self.teams_dir(), &dir)?;
@@ -144,8 +150,11 @@ impl Team {
     /// The inbox that messages to `name` go to. It need not exist, nor need the member.
     pub fn mailbox(&self, name: &str) -> Result<Mailbox> {
         let mail_dir = self.mail_dir();
-        if mail_dir != self.dir && !mail_dir.exists() {
-            fs::create_dir(&mail_dir).map_err(Error::io("create", &mail_dir))?;
+        if mail_dir != self.dir
+            && let Err(e) = fs::create_dir(&mail_dir)
+            && e.kind() != ErrorKind::AlreadyExists
+        {
+            return Err(Error::io("create", &mail_dir)(e));
         }
         self.mailbox_in(&mail_dir, name)
     }

@@ -115,7 +115,7 @@ proptest! {
     fn pruning_removes_only_what_was_read_and_keeps_the_tail(before in inbox(), tail in 0usize..4) {
         let dir = tempfile::tempdir().unwrap();
         let mailbox = file(dir.path(), &before);
-        let pruned = mailbox.prune(tail).unwrap();
+        let pruned = mailbox.prune(tail).unwrap().value;
         let read = before.iter().filter(|raw| is_read(raw) == Some(true)).count();
         prop_assert_eq!(pruned, read.saturating_sub(tail));
         let mut surplus = pruned;
@@ -131,7 +131,7 @@ proptest! {
     fn taking_gives_what_it_removes(before in inbox()) {
         let dir = tempfile::tempdir().unwrap();
         let mailbox = file(dir.path(), &before);
-        let taken = mailbox.take(|entry| !entry.read).unwrap();
+        let taken = mailbox.take(|entry| !entry.read).unwrap().value;
         let (unread, rest): (Vec<_>, Vec<_>) =
             before.into_iter().partition(|raw| is_read(raw) == Some(false));
         prop_assert_eq!(taken.into_iter().map(|e| e.raw).collect::<Vec<_>>(), unread);

@@ -176,6 +176,11 @@ impl Claude {
 
 impl Drop for Claude {
     fn drop(&mut self) {
+        // It writes to its home to the very end, so that is gone only when it is.
+        let pid = self.tmux(&["display-message", "-p", "-t", "lead", "#{pane_pid}"]);
         self.tmux(&["kill-server"]).ok();
+        let process = Path::new("/proc").join(pid.unwrap_or_default().trim());
+        let gone = || (process == Path::new("/proc/") || !process.exists()).then_some(());
+        wait_for("Claude Code to end", Duration::from_secs(10), gone).ok();
     }
 }

@@ -10,7 +10,7 @@ use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
 
 use crate::cli::{Globals, TeamArg};
-use crate::failure::Failure;
+use crate::failure::{Failure, one_line};
 use crate::output::Output;
 
 /// What every verb gets.
@@ -27,7 +27,7 @@ impl Context {
         let home = || {
             variable("HOME").map(PathBuf::from).ok_or_else(|| {
                 Failure::new("internal_error", "HOME is not set")
-                    .hint("name the directories with --claude-dir and --state-dir")
+                    .hint("set it, or name the directories with --claude-dir and --state-dir")
             })
         };
         let claude = match globals.claude_dir.clone().or(path("CLAUDE_CONFIG_DIR")) {
@@ -52,12 +52,21 @@ impl Context {
 
     /// The team that `--team`, `RINGER_TEAM` or this directory names.
     pub(crate) fn team(&self, arg: &TeamArg) -> Result<Team, Failure> {
-        if let Some(name) = arg.team.clone().or_else(|| variable("RINGER_TEAM")) {
-            return Ok(self.claude.team(&name)?);
+        if let Some(name) = &arg.team {
+            return Ok(self.claude.team(name)?);
         }
-        let teams = self.claude.teams()?.found;
-        let (mut here, elsewhere): (Vec<_>, Vec<_>) =
-            teams.into_iter().partition(|team| team.lead_cwd().is_some_and(|dir| self.is_in(dir)));
+        if let Some(name) = variable("RINGER_TEAM") {
+            let team = self.claude.team(&name);
+            return team.map_err(|e| Failure::from(e).hint("the name comes from RINGER_TEAM"));
+        }
+        let teams = self.claude.teams()?;
+        for (_, error) in &teams.broken {
+            self.out.note(&format!("warning: {}", one_line(error)));
+        }
+        let (mut here, elsewhere): (Vec<_>, Vec<_>) = teams
+            .found
+            .into_iter()
+            .partition(|team| team.lead_cwd().is_some_and(|dir| self.is_in(dir)));
         here.retain(|team| team.lead_alive() != Liveness::Dead);
         // Newest first. One that is known to be alive beats those of which nothing is known.
         if let Some(at) = here.iter().position(|team| team.lead_alive() == Liveness::Alive) {

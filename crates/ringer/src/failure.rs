@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use crate::output::{Output, clean, nearest};
+use crate::output::{Output, nearest};
 
 /// Why a verb failed.
 #[derive(Debug)]
@@ -18,11 +18,28 @@ pub(crate) struct Failure {
     causes: Vec<String>,
     hint: Option<String>,
     details: Map<String, Value>,
+    exit: u8,
 }
 
 impl Failure {
+    /// The command line was not understood.
+    pub(crate) fn usage(message: &str) -> Self {
+        Self { exit: 2, ..Self::new("invalid_usage", message) }
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), causes: Vec::new(), hint: None, details: Map::new() }
+        Self {
+            code,
+            message: message.into(),
+            causes: Vec::new(),
+            hint: None,
+            details: Map::new(),
+            exit: 1,
+        }
     }
 
     pub(crate) fn hint(mut self, hint: &str) -> Self {
@@ -56,20 +73,24 @@ impl Failure {
             for cause in &self.causes {
                 message = format!("{message}: {cause}");
             }
+            let mut details = self.details.clone();
+            if let Some(hint) = &self.hint {
+                details.insert("hint".to_owned(), json!(hint));
+            }
             let failure = json!({
-                "success": false, "error": self.code, "message": message, "details": self.details,
+                "success": false, "error": self.code, "message": message, "details": details,
             });
             out.data(&failure).ok();
         } else {
-            out.note(&format!("error: {}", clean(&self.message)));
+            out.note(&format!("error: {}", self.message));
             for cause in &self.causes {
-                out.note(&format!("caused by: {}", clean(cause)));
+                out.note(&format!("caused by: {cause}"));
             }
             if let Some(hint) = &self.hint {
-                out.note(&format!("hint: {}", clean(hint)));
+                out.note(&format!("hint: {hint}"));
             }
         }
-        ExitCode::FAILURE
+        ExitCode::from(self.exit)
     }
 }
 
@@ -109,7 +130,9 @@ impl From<ringer_teams::Error> for Failure {
                 let usable = mapped != *name && ringer_teams::check_member_name(&mapped).is_ok();
                 if usable { failure.hint(&format!("`{mapped}` would do")) } else { failure }
             }
-            E::NotOurs { .. } => failure.hint("ask its lead to shut it down"),
+            E::NotOurs { .. } => {
+                failure.hint("only members of the kind `ringer` are ours to remove")
+            }
             E::TooLarge { bytes, limit } => {
                 failure.detail("bytes", json!(bytes)).detail("limit", json!(limit))
             }
@@ -119,7 +142,7 @@ impl From<ringer_teams::Error> for Failure {
                 .detail("age_ms", millis(*age))
                 .detail("waited_ms", millis(*waited)),
             E::Unreadable { path, why } => failure
-                .hint("nothing was changed; move the file away to start anew")
+                .hint("nothing was changed; mend the file, or move it away")
                 .detail("path", json!(path))
                 .detail("why", json!(why)),
             _ => failure,
@@ -141,6 +164,17 @@ impl From<ringer_bridge::Error> for Failure {
             _ => failure,
         }
     }
+}
+
+/// An error and what caused it, on one line.
+pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
 
 fn millis(time: std::time::Duration) -> Value {

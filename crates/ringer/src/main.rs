@@ -10,8 +10,20 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use failure::Failure;
+
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        // Scripts that ask for JSON get it for their own mistakes too.
+        Err(error) if error.use_stderr() && std::env::args().any(|arg| arg == "--json") => {
+            let text = error.to_string();
+            let message =
+                text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+            return Failure::usage(message).report(true);
+        }
+        Err(error) => error.exit(),
+    };
     let json = cli.globals.json;
     match cli.run() {
         Ok(()) => ExitCode::SUCCESS,

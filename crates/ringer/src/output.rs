@@ -1,6 +1,7 @@
 //! All that Ringer prints: data on stdout, everything else on stderr.
 //!
-//! Owns the terminal. No byte from a message or a file can act on it: see [`clean`].
+//! Owns the terminal. Everything passes [`clean`] on its way there, so no byte from a message or a
+//! file can act on it.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
@@ -25,22 +26,41 @@ impl Output {
         if self.json { self.data(scripts) } else { self.line(people) }
     }
 
-    /// A line of data for people.
-    pub(crate) fn line(self, line: &str) -> io::Result<()> {
+    /// Lines of data for people.
+    pub(crate) fn line(self, text: &str) -> io::Result<()> {
+        self.styled("", text)
+    }
+
+    /// Lines in a style of their own, an escape sequence of ours: the only ones that get through.
+    pub(crate) fn styled(self, style: &str, text: &str) -> io::Result<()> {
+        let reset = if style.is_empty() { "" } else { "\x1b[0m" };
         let mut out = anstream::stdout().lock();
-        writeln!(out, "{line}")?;
+        writeln!(out, "{style}{}{reset}", clean(text))?;
         out.flush()
     }
 
-    /// Data for scripts.
+    /// Rows under headings, each column as wide as it needs to be.
+    pub(crate) fn table<const N: usize>(
+        self,
+        headings: [&str; N],
+        rows: &[[String; N]],
+    ) -> io::Result<()> {
+        let (head, rows) = table(headings, rows);
+        self.styled(BOLD, &head)?;
+        rows.iter().try_for_each(|row| self.line(row))
+    }
+
+    /// Data for scripts, exactly as it is.
     pub(crate) fn data(self, value: &impl Serialize) -> io::Result<()> {
-        let text = serde_json::to_string(value).map_err(io::Error::from)?;
-        self.line(&text)
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+        writeln!(out)?;
+        out.flush()
     }
 
     /// A word on the side, on stderr. If nobody can hear it, so be it.
     pub(crate) fn note(self, note: &str) {
-        writeln!(anstream::stderr(), "{note}").ok();
+        writeln!(anstream::stderr(), "{}", clean(note)).ok();
     }
 
     /// A word on the side that only `-v` asks for.
@@ -50,6 +70,10 @@ impl Output {
         }
     }
 }
+
+pub(crate) const BOLD: &str = "\x1b[1m";
+pub(crate) const RED: &str = "\x1b[31m";
+pub(crate) const GREEN: &str = "\x1b[32m";
 
 /// Text from outside, made harmless: what could move the cursor, change colours or the direction of
 /// writing is shown as an escape. Line breaks and tabs stay.
@@ -84,8 +108,8 @@ pub(crate) fn cell(text: &str) -> String {
     cut + "…"
 }
 
-/// Rows under headings, each column as wide as it needs to be.
-pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
+/// The line of headings, and the rows.
+fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> (String, Vec<String>) {
     let widest = |i: usize| rows.iter().map(|row| row[i].width()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(|i| widest(i).max(headings[i].width()));
     let line = |cells: &[String; N]| {
@@ -96,9 +120,7 @@ pub(crate) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -
         }
         line.trim_end().to_owned()
     };
-    let bold = |line: String| format!("\x1b[1m{line}\x1b[0m");
-    let head = bold(line(&headings.map(str::to_owned)));
-    std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+    (line(&headings.map(str::to_owned)), rows.iter().map(line).collect())
 }
 
 /// `1 member`, `2 members`.

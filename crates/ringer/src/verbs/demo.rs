@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::{BOLD, GREEN, Output, RED};
 
 /// Show how it works, step by step, on a temporary team
 ///
@@ -42,9 +43,9 @@ impl Demo {
             return Ok(context.out.data(&json!({"success": true, "steps": steps}))?);
         }
         for (number, step) in (1..).zip(&steps) {
-            context.out.line(&format!("\x1b[1m{number}. {}\x1b[0m\n", step.title))?;
+            context.out.styled(BOLD, &format!("{number}. {}\n", step.title))?;
             context.out.line(&format!("   {}", step.file))?;
-            context.out.line(&changes(&step.before, &step.after))?;
+            show_changes(context.out, &step.before, &step.after)?;
         }
         context.out.line("Now with a real team: `ringer teams`, then `ringer register --help`.")?;
         Ok(())
@@ -56,7 +57,9 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
     const WORKERS: &str = "teams/demo/inboxes/rust-impl.json";
     const LEADS: &str = "teams/demo/inboxes/team-lead.json";
 
-    let world = tempfile::tempdir()?;
+    let world = tempfile::tempdir().map_err(|e| {
+        Failure::new("internal_error", "could not make a temporary directory").cause(&e)
+    })?;
     let claude = ClaudeDir::new(world.path());
     let state = StateDir::new(world.path().join("ringer"));
     let mut steps: Vec<Step> = Vec::new();
@@ -133,18 +136,17 @@ fn found(world: &Path, cwd: &Path, now: i64) -> Result<(), Failure> {
 
 /// The new text, with `+` before lines that were not there and `-` before those that are gone.
 /// What the demo does only ever changes one stretch of lines.
-fn changes(before: &str, after: &str) -> String {
+fn show_changes(out: Output, before: &str, after: &str) -> std::io::Result<()> {
     let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
     let tail = tails.take_while(|(a, b)| a == b).count();
-    let same = |line: &&str| format!("     {line}\n");
-    let gone = |line: &&str| format!("   \x1b[31m- {line}\x1b[0m\n");
-    let come = |line: &&str| format!("   \x1b[32m+ {line}\x1b[0m\n");
-    let mut out = String::new();
-    out.extend(new[..head].iter().map(same));
-    out.extend(old[head..old.len() - tail].iter().map(gone));
-    out.extend(new[head..new.len() - tail].iter().map(come));
-    out.extend(new[new.len() - tail..].iter().map(same));
-    out
+    let show = |style, mark, lines: &[&str]| {
+        lines.iter().try_for_each(|line| out.styled(style, &format!("   {mark} {line}")))
+    };
+    show("", " ", &new[..head])?;
+    show(RED, "-", &old[head..old.len() - tail])?;
+    show(GREEN, "+", &new[head..new.len() - tail])?;
+    show("", " ", &new[new.len() - tail..])?;
+    out.line("")
 }

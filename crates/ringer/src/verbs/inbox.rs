@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{ago, cell, clean, count};
+use crate::output::{ago, cell, count};
 
 /// Show what is in a member's inbox
 ///
@@ -80,7 +80,7 @@ impl Inbox {
         } else {
             context.out.note(&format!(
                 "{} on {}: {}, {unread} unread",
-                clean(&self.name),
+                &self.name,
                 team.name(),
                 count(total, "message")
             ));
@@ -97,11 +97,11 @@ impl Inbox {
         for mailbox in boxes {
             if self.mark_read {
                 let shown: HashSet<&str> = shown.iter().map(|entry| entry.raw.as_str()).collect();
-                let marked = mailbox.mark_read(|entry| shown.contains(entry.raw.as_str()))?;
+                let marked = mailbox.mark_read(|entry| shown.contains(entry.raw.as_str()))?.value;
                 context.out.detail(&format!("marked {} read", count(marked, "message")));
             }
             if let Some(keep) = self.prune {
-                let pruned = mailbox.prune(keep)?;
+                let pruned = mailbox.prune(keep)?.value;
                 context.out.detail(&format!("pruned {}", count(pruned, "message")));
             }
         }
@@ -111,20 +111,20 @@ impl Inbox {
 
 fn warn(context: &Context, odd: &[Odd]) {
     for odd in odd {
-        context.out.note(&format!("warning: a row is not understood: {}", clean(&odd.why)));
+        context.out.note(&format!("warning: a row is not understood: {}", &odd.why));
     }
 }
 
 fn show(entry: &Entry) -> String {
     let mark = if entry.read { "○" } else { "●" };
     let mut text = format!("{mark} {}", cell(&entry.from));
-    if let Some(summary) = &entry.summary {
+    if let Some(summary) = entry.summary.as_deref().filter(|summary| !summary.is_empty()) {
         write!(text, " · {}", cell(summary)).expect("a string takes all");
     }
     if let Ok(time) = entry.timestamp.parse::<Timestamp>() {
         write!(text, " · {} ago", ago(SystemTime::from(time))).expect("a string takes all");
     }
-    for line in clean(&entry.text).lines() {
+    for line in entry.text.lines() {
         text.push_str("\n  ");
         text.push_str(line);
     }

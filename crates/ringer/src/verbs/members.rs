@@ -9,7 +9,7 @@ use super::teams::unread_of;
 use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{cell, table};
+use crate::output::cell;
 
 /// List the members of a team
 ///
@@ -23,7 +23,11 @@ pub(crate) struct Members {
 impl Members {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let team = context.team(&self.team)?;
-        let roster = Roster::load(&context.state)?;
+        // Who is on the team is known without our own file.
+        let roster = Roster::load(&context.state).unwrap_or_else(|error| {
+            context.out.note(&format!("warning: {error}"));
+            Roster::default()
+        });
         let pane = |member: &Member| {
             roster.find(team.dir(), &member.name).map(|entry| entry.pane.to_string())
         };
@@ -64,7 +68,7 @@ impl Members {
             })
             .collect();
         let headings = ["NAME", "KIND", "TYPE", "MODEL", "UNREAD", "PANE"];
-        Ok(context.out.line(&table(headings, &rows))?)
+        Ok(context.out.table(headings, &rows)?)
     }
 }
 

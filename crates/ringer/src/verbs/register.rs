@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 use ringer_bridge::{Pane, Roster};
-use ringer_teams::{Liveness, NewMember, SyntheticMemberService};
+use ringer_teams::{Liveness, Member, NewMember, Outcome, SyntheticMemberService};
 use serde_json::json;
 
 use crate::cli::TeamArg;
@@ -14,22 +14,22 @@ use crate::failure::Failure;
 
 /// Put a member on a team, so that Claude can send to it
 ///
-/// Claude then reaches it with its own `SendMessage`, by this name. Doing it again brings the member
-/// up to date. A member that Claude Code itself made is never touched.
+/// Claude then reaches it with its own `SendMessage`, by this name. Doing it again changes what is
+/// given and keeps the rest. A member that Claude Code itself made is never touched.
 #[derive(Debug, Args)]
 pub(crate) struct Register {
     /// What Claude will call it: letters, digits, `-` and `_`, at most 64
     name: String,
     #[command(flatten)]
     team: TeamArg,
-    /// What kind of agent it is
-    #[arg(long, default_value = "gemini-worker", value_name = "TYPE")]
-    agent_type: String,
-    /// The model that it runs on
-    #[arg(long, default_value = "default")]
-    model: String,
+    /// What kind of agent it is [default: gemini-worker]
+    #[arg(long, value_name = "TYPE", value_parser = word)]
+    agent_type: Option<String>,
+    /// The model that it runs on [default: default]
+    #[arg(long, value_parser = word)]
+    model: Option<String>,
     /// The colour it is shown in [default: one that nobody on the team has]
-    #[arg(long)]
+    #[arg(long, value_parser = word)]
     color: Option<String>,
     /// Where it works [default: this directory]
     #[arg(long, value_name = "DIR")]
@@ -42,16 +42,26 @@ pub(crate) struct Register {
 impl Register {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let team = context.team(&self.team)?;
+        // What is ours already and not given anew stays as it is.
+        let old = team.config.member(&self.name).filter(|member| member.is_synthetic());
+        let old_cwd = old.and_then(|member| member.cwd.as_ref()).map(PathBuf::from);
+        let cwd = self.cwd.map(|dir| context.cwd.join(dir));
+        let new = NewMember::new(&self.name, &context.cwd, Timestamp::now().as_millisecond());
+        let kept =
+            |field: fn(&Member) -> &Option<String>| old.and_then(|member| field(member).clone());
         let member = NewMember {
-            name: self.name.clone(),
-            agent_type: self.agent_type,
-            model: self.model,
-            cwd: self.cwd.map_or_else(|| context.cwd.clone(), |dir| context.cwd.join(dir)),
-            color: self.color,
-            joined_at: Timestamp::now().as_millisecond(),
+            agent_type: self.agent_type.or(kept(|m| &m.agent_type)).unwrap_or(new.agent_type),
+            model: self.model.or(kept(|m| &m.model)).unwrap_or(new.model),
+            cwd: cwd.or(old_cwd).unwrap_or(new.cwd),
+            color: self.color.or(kept(|m| &m.color)),
+            ..new
         };
-        let outcome = SyntheticMemberService::register(&team, &member)?;
-        Roster::enter(&context.state, &team, &self.name, self.pane)?;
+        Roster::check(&context.state)?;
+        let mut outcome = SyntheticMemberService::register(&team, &member)?;
+        let moved = Roster::enter(&context.state, &team, &member, self.pane)?;
+        if moved && outcome == Outcome::Unchanged {
+            outcome = Outcome::Updated;
+        }
         if team.lead_alive() == Liveness::Dead {
             context.out.note(&format!("warning: the lead of {} has ended", team.name()));
         }
@@ -62,4 +72,12 @@ impl Register {
         });
         Ok(context.out.answer(&people, &scripts)?)
     }
+}
+
+/// What Claude Code may show to its user: something, on one line.
+fn word(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        return Err("it must be some words on one line");
+    }
+    Ok(text.to_owned())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{clean, count};
+use crate::output::count;
 
 /// Take a member of ours off a team
 ///
@@ -27,21 +27,38 @@ pub(crate) struct Remove {
 
 impl Remove {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let team = context.team(&self.team)?;
+        let team = match (context.team(&self.team), &self.team.team) {
+            (Err(failure), Some(gone)) if failure.code() == "team_not_found" => {
+                return self.forget(context, gone, failure);
+            }
+            (team, _) => team?,
+        };
+        Roster::check(&context.state)?;
         let removed = if let Some(name) = &self.name {
             let outcome = SyntheticMemberService::remove(&team, name)?;
             if outcome == Outcome::Removed { vec![name.clone()] } else { Vec::new() }
         } else {
             SyntheticMemberService::remove_all(&team)?
         };
+        Roster::strike(&context.state, team.dir(), self.name.as_deref())?;
         let people = match (&self.name, removed.len()) {
-            (Some(name), 0) => format!("{} was not on {}", clean(name), team.name()),
+            (Some(name), 0) => format!("{name} was not on {}", team.name()),
             (Some(name), _) => format!("removed {name} from {}", team.name()),
             (None, n) => format!("removed {} from {}", count(n, "member"), team.name()),
         };
-        let struck = self.name.into_iter().chain(removed.clone()).collect::<Vec<_>>();
-        Roster::strike(&context.state, team.dir(), &struck)?;
         let scripts = json!({"success": true, "team": team.name(), "removed": removed});
+        Ok(context.out.answer(&people, &scripts)?)
+    }
+
+    /// The team is gone, with its members: what is left is our own note of them.
+    fn forget(&self, context: &Context, team: &str, failure: Failure) -> Result<(), Failure> {
+        let dir = context.claude.teams_dir().join(team);
+        let forgotten = Roster::strike(&context.state, &dir, self.name.as_deref())?;
+        if forgotten.is_empty() {
+            return Err(failure);
+        }
+        let people = format!("{team} is gone; forgot {}", forgotten.join(", "));
+        let scripts = json!({"success": true, "team": team, "removed": forgotten});
         Ok(context.out.answer(&people, &scripts)?)
     }
 }

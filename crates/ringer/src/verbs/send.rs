@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::cli::TeamArg;
 use crate::context::{Context, variable};
-use crate::failure::Failure;
-use crate::output::{clean, count};
+use crate::failure::{Failure, one_line};
+use crate::output::count;
 
 /// Send a message to a member, or to all
 ///
@@ -35,6 +35,7 @@ pub(crate) struct Send {
     #[arg(long)]
     force: bool,
     /// What it says; `-` reads standard input
+    #[arg(allow_hyphen_values = true)]
     text: String,
 }
 
@@ -52,7 +53,7 @@ impl Send {
             force: self.force,
         };
         let posted = post(&context.state, &team, &letter, SystemTime::now())?;
-        let (mut sent, mut failed) = (Vec::new(), None);
+        let (mut sent, mut failed, mut last) = (Vec::new(), Vec::new(), None);
         for one in posted {
             match one.outcome {
                 Ok(appended) => {
@@ -63,22 +64,32 @@ impl Send {
                     sent.push((one.to, appended.msg_id));
                 }
                 Err(error) => {
-                    if self.to == EVERYBODY {
-                        context.out.note(&format!("warning: {}: {error}", clean(&one.to)));
-                    }
-                    failed = Some(error);
+                    failed.push(
+                        json!({"to": one.to, "error": error.code(), "message": one_line(&error)}),
+                    );
+                    last = Some((one.to, error));
                 }
             }
         }
         let messages = sent.iter().map(|(to, msg_id)| json!({"to": to, "msg_id": msg_id}));
         let messages: Vec<Value> = messages.collect();
-        if let Some(error) = failed {
-            return Err(Failure::from(error).detail("sent", json!(messages)));
+        match last {
+            Some((_, error)) if self.to != EVERYBODY => return Err(error.into()),
+            Some((to, error)) => {
+                let (some, all) = (sent.len(), sent.len() + failed.len());
+                let message = format!("sent to {some} of {all} members on {}", team.name());
+                let failure = Failure::new(error.code(), message).cause(&error);
+                let failure = failure.hint(&format!("the last that did not get it is {to}"));
+                return Err(failure
+                    .detail("failed", json!(failed))
+                    .detail("sent", json!(messages)));
+            }
+            None => {}
         }
         let people = match sent.as_slice() {
             [] => return Err(nobody(&self.to, team.name())),
             [(to, _)] if self.to != EVERYBODY => {
-                format!("sent to {} on {}", clean(to), team.name())
+                format!("sent to {} on {}", to, team.name())
             }
             many => format!("sent to {} on {}", count(many.len(), "member"), team.name()),
         };
@@ -102,6 +113,9 @@ fn read_stdin() -> Result<String, Failure> {
     if bytes.len() as u64 > BYTES_LIMIT {
         return Err(Error::TooLarge { bytes: bytes.len() as u64, limit: BYTES_LIMIT }.into());
     }
-    String::from_utf8(bytes)
-        .map_err(|e| Failure::new("unreadable", "standard input is not UTF-8 text").cause(&e))
+    let text = String::from_utf8(bytes)
+        .map_err(|e| Failure::new("unreadable", "standard input is not UTF-8 text").cause(&e))?;
+    // The line break that `echo` and editors end a text with is not part of the message.
+    let trimmed = text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text));
+    Ok(trimmed.map_or_else(|| text.clone(), str::to_owned))
 }

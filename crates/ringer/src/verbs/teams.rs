@@ -1,15 +1,14 @@
 //! `ringer teams`: what teams there are.
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use ringer_teams::Team;
+use ringer_teams::{Member, Team};
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::output::{ago, cell, table};
+use crate::failure::{Failure, one_line};
+use crate::output::{ago, cell};
 
 /// List the teams: where the lead works, whether it is alive, who is on it
 ///
@@ -20,14 +19,14 @@ pub(crate) struct Teams {}
 impl Teams {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let teams = context.claude.teams()?;
-        for (dir, error) in &teams.broken {
-            context.out.note(&format!("warning: {}: {error}", dir.display()));
+        for (_, error) in &teams.broken {
+            context.out.note(&format!("warning: {}", one_line(error)));
         }
         if context.out.json {
             let found: Vec<Value> = teams.found.iter().map(describe).collect();
             let broken = teams.broken.iter();
             let broken: Vec<Value> = broken
-                .map(|(dir, e)| json!({"dir": dir, "error": e.code(), "message": e.to_string()}))
+                .map(|(dir, e)| json!({"dir": dir, "error": e.code(), "message": one_line(e)}))
                 .collect();
             let all = json!({"success": true, "teams": found, "broken": broken});
             return Ok(context.out.data(&all)?);
@@ -38,7 +37,7 @@ impl Teams {
         }
         let rows: Vec<_> = teams.found.iter().map(row).collect();
         let headings = ["TEAM", "LEAD", "AGE", "MEMBERS", "UNREAD", "DIRECTORY"];
-        Ok(context.out.line(&table(headings, &rows))?)
+        Ok(context.out.table(headings, &rows)?)
     }
 }
 
@@ -51,28 +50,26 @@ fn row(team: &Team) -> [String; 6] {
         team.lead_alive().as_str().to_owned(),
         or_dash(created(team).map(ago)),
         if ours == 0 { members.to_string() } else { format!("{members} ({ours} ours)") },
-        or_dash(unread(team).map(|n| n.to_string())),
+        unread(team).map_or_else(|| "?".to_owned(), |n| n.to_string()),
         or_dash(team.lead_cwd().map(|dir| cell(&dir.display().to_string()))),
     ]
 }
 
 fn describe(team: &Team) -> Value {
-    let members: Vec<Value> = team
-        .config
-        .members
-        .iter()
-        .map(|m| json!({"name": m.name, "synthetic": m.is_synthetic(), "unread": unread_of(team, &m.name)}))
-        .collect();
+    let unread: Vec<_> = team.config.members.iter().map(|m| unread_of(team, &m.name)).collect();
+    let total: Option<usize> = unread.iter().copied().sum();
+    let describe = |(m, unread): (&Member, &Option<usize>)| json!({"name": m.name, "synthetic": m.is_synthetic(), "unread": unread});
+    let members: Vec<Value> = team.config.members.iter().zip(&unread).map(describe).collect();
     json!({
         "name": team.name(),
         "dir": team.dir(),
         "description": team.config.description,
-        "lead_cwd": team.lead_cwd().map(Path::to_path_buf),
+        "lead_cwd": team.lead_cwd(),
         "lead_session": team.config.lead_session_id,
         "lead": team.lead_alive().as_str(),
         "created_at": team.config.created_at,
         "members": members,
-        "unread": unread(team),
+        "unread": total,
     })
 }
 
@@ -81,9 +78,9 @@ fn created(team: &Team) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms))
 }
 
-/// Unread messages of all members; `None` if no inbox could be read.
+/// Unread messages of all members; `None` if an inbox cannot be read.
 fn unread(team: &Team) -> Option<usize> {
-    team.config.members.iter().filter_map(|m| unread_of(team, &m.name)).reduce(|a, b| a + b)
+    team.config.members.iter().map(|m| unread_of(team, &m.name)).sum()
 }
 
 pub(super) fn unread_of(team: &Team, member: &str) -> Option<usize> {
