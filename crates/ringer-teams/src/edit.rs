@@ -21,11 +21,11 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::json::NotWhole;
-use crate::lock::DirLock;
+use crate::lock::{DirLock, Patience};
 use crate::read;
 
 /// Temporary files begin and end like this. Hidden, so that whoever lists inboxes passes them over.
@@ -35,7 +35,7 @@ const TEMP: (&str, &str) = (".ringer-", ".tmp");
 const TEMP_ABANDONED: Duration = Duration::from_mins(1);
 
 /// Prepared outside the lock this often before it is done under the lock.
-const OUTSIDE: u32 = 8;
+const OUTSIDE: u32 = 12;
 
 /// What to do with the text that was read.
 #[derive(Debug)]
@@ -127,13 +127,15 @@ pub fn edit<T>(
     absent: Option<&str>,
     mut change: impl FnMut(&str) -> std::result::Result<Change<T>, NotWhole>,
 ) -> Result<Done<T>> {
-    let deadline = Instant::now() + DirLock::DEFAULT_WAIT;
-    let left = || deadline.saturating_duration_since(Instant::now());
+    let mut patience = Patience::new(DirLock::DEFAULT_WAIT);
     let mut torn_since = None;
     let mut tries = 0;
     loop {
         tries += 1;
-        let early = if tries > OUTSIDE { Some(DirLock::of(path, left())?) } else { None };
+        let mut early = None;
+        if tries > OUTSIDE {
+            early = DirLock::of_while(path, &mut patience, || Ok(true))?;
+        }
         let mut seen = Seen::read(path, absent)?;
         let (text, sync, value) = match change(&seen.text) {
             Ok(Change::Write { text, sync, value }) => (text, sync, value),
@@ -153,8 +155,11 @@ pub fn edit<T>(
             lock
         } else {
             // Whoever has the lock is about to change the file. As soon as that shows, ours is
-            // prepared anew, and until then nobody has to wait for a lock that we would waste.
-            let lock = DirLock::of_while(path, left(), || seen.is_current(path))?;
+            // prepared anew, so that nobody has to wait for a lock that we take in vain.
+            if tries > 1 && !seen.is_current(path)? {
+                continue;
+            }
+            let lock = DirLock::of_while(path, &mut patience, || seen.is_current(path))?;
             match lock {
                 Some(lock) if seen.is_current(path)? => lock,
                 _ => continue,

@@ -42,6 +42,7 @@ mod members;
 mod message;
 mod names;
 mod read;
+mod refresh;
 mod settle;
 mod task;
 mod team;

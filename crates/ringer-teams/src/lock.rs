@@ -21,20 +21,18 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, Result};
+use crate::refresh::Refresher;
 
 /// A lock that was not refreshed for this long is abandoned. Claude Code's number.
 pub const STALE: Duration = Duration::from_secs(10);
 
-/// How often a held lock is touched: well within [`STALE`].
-const REFRESH: Duration = Duration::from_secs(2);
-
-/// The pause between two tries grows from a half to four milliseconds, with jitter.
-const PAUSE: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(4));
+/// The pause between two tries doubles from the first to the second, with jitter. A short wait
+/// costs next to nothing; in a crowd we step back, for we can wait and Claude Code cannot.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(128));
 
 /// `rwx------` and the sticky bit, which says that an `flock` goes with this directory.
 const OUR_MODE: u32 = 0o1700;
@@ -77,27 +75,26 @@ impl DirLock {
 
     /// Takes the lock directory at `path`, waiting at most `wait`.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
-        Ok(Self::acquire_while(path, wait, || Ok(true))?.expect("it is always wanted"))
+        let mut patience = Patience::new(wait);
+        Ok(Self::acquire_while(path, &mut patience, || Ok(true))?.expect("it is always wanted"))
     }
 
     /// Like [`DirLock::of`], but gives up without a lock as soon as it is not `wanted` any more,
     /// which is asked each time the lock was found taken.
     pub(crate) fn of_while(
         file: &Path,
-        wait: Duration,
+        patience: &mut Patience,
         wanted: impl FnMut() -> Result<bool>,
     ) -> Result<Option<Self>> {
-        Self::acquire_while(&lock_path(file), wait, wanted)
+        Self::acquire_while(&lock_path(file), patience, wanted)
     }
 
     fn acquire_while(
         path: &Path,
-        wait: Duration,
+        patience: &mut Patience,
         mut wanted: impl FnMut() -> Result<bool>,
     ) -> Result<Option<Self>> {
-        let started = Instant::now();
         let mut refresher = Refresher::start();
-        let mut pause = PAUSE.0;
         loop {
             let since = Instant::now();
             match DirBuilder::new().mode(OUR_MODE).create(path) {
@@ -109,14 +106,10 @@ impl DirLock {
                 refresher.refresh(&dir);
                 return Ok(Some(Self { path: path.into(), dir, inode, since, refresher }));
             }
-            let tried = started.elapsed();
-            if tried >= wait {
+            if let Err(waited) = patience.pause() {
                 let age = fs::symlink_metadata(path).map_or(Duration::ZERO, |m| age(&m));
-                return Err(Error::Locked { path: path.into(), age, waited: tried });
+                return Err(Error::Locked { path: path.into(), age, waited });
             }
-            let jitter = 0.5 + fastrand::f32();
-            thread::sleep(pause.mul_f32(jitter).min(wait.saturating_sub(tried)));
-            pause = (pause * 2).min(PAUSE.1);
             if !wanted()? {
                 return Ok(None);
             }
@@ -144,7 +137,7 @@ impl DirLock {
 
 impl Drop for DirLock {
     fn drop(&mut self) {
-        self.refresher.0.take();
+        self.refresher.stop();
         // Between the look and the removal it could become another's only if this process were
         // stopped here for ten seconds, after it had held the lock for ten seconds.
         if self.is_ours() {
@@ -152,6 +145,32 @@ impl Drop for DirLock {
             fs::remove_dir(&self.path).ok();
         }
         self.dir.unlock().ok();
+    }
+}
+
+/// How long a lock is tried for, and how long until the next try.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    started: Instant,
+    wait: Duration,
+    pause: Duration,
+}
+
+impl Patience {
+    pub(crate) fn new(wait: Duration) -> Self {
+        Self { started: Instant::now(), wait, pause: PAUSE.0 }
+    }
+
+    /// Sleeps until the next try; if it is at its end, says how long it has been.
+    fn pause(&mut self) -> std::result::Result<(), Duration> {
+        let tried = self.started.elapsed();
+        if tried >= self.wait {
+            return Err(tried);
+        }
+        let jitter = 0.5 + fastrand::f32();
+        thread::sleep(self.pause.mul_f32(jitter).min(self.wait.saturating_sub(tried)));
+        self.pause = (self.pause * 2).min(PAUSE.1);
+        Ok(())
     }
 }
 
@@ -220,34 +239,6 @@ fn inode(meta: &Metadata) -> Inode {
 
 fn inode_at(path: &Path) -> Option<Inode> {
     fs::symlink_metadata(path).ok().map(|meta| inode(&meta))
-}
-
-/// A thread that touches a lock directory until this is dropped.
-///
-/// It is started before the lock is taken, so that starting it costs no time under the lock. It
-/// works on the open directory and can never touch one that somebody else put in its place. If it
-/// cannot be started, the lock is good for ten seconds, a thousand times what an edit needs.
-#[derive(Debug)]
-struct Refresher(Option<mpsc::Sender<File>>);
-
-impl Refresher {
-    fn start() -> Self {
-        let (held, takes) = mpsc::channel::<File>();
-        let run = move || {
-            let Ok(dir) = takes.recv() else { return };
-            while let Err(mpsc::RecvTimeoutError::Timeout) = takes.recv_timeout(REFRESH) {
-                dir.set_modified(SystemTime::now()).ok();
-            }
-        };
-        let thread = thread::Builder::new().name("lock-refresh".into()).spawn(run);
-        Self(thread.is_ok().then_some(held))
-    }
-
-    fn refresh(&mut self, dir: &File) {
-        if let (Some(held), Ok(dir)) = (&self.0, dir.try_clone()) {
-            held.send(dir).ok();
-        }
-    }
 }
 
 #[cfg(test)]
@@ -410,7 +401,7 @@ mod tests {
         let held = DirLock::acquire(&lock, SHORT).unwrap();
         let old = SystemTime::now() - Duration::from_mins(1);
         held.dir.set_modified(old).unwrap();
-        let deadline = Instant::now() + REFRESH * 5;
+        let deadline = Instant::now() + crate::refresh::REFRESH * 5;
         while fs::metadata(&lock).unwrap().modified().unwrap() < old + STALE {
             assert!(Instant::now() < deadline, "not refreshed");
             thread::sleep(Duration::from_millis(20));
