@@ -25,7 +25,8 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::json::NotWhole;
-use crate::lock::{DirLock, Patience};
+use crate::lock::DirLock;
+use crate::patience::Patience;
 use crate::read;
 
 /// Temporary files begin and end like this. Hidden, so that whoever lists inboxes passes them over.

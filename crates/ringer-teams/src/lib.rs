@@ -41,6 +41,7 @@ mod mailbox;
 mod members;
 mod message;
 mod names;
+mod patience;
 mod read;
 mod refresh;
 mod settle;

@@ -25,14 +25,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, Result};
+use crate::patience::Patience;
 use crate::refresh::Refresher;
 
 /// A lock that was not refreshed for this long is abandoned. Claude Code's number.
 pub const STALE: Duration = Duration::from_secs(10);
-
-/// The pause between two tries doubles from the first to the second, with jitter. A short wait
-/// costs next to nothing; in a crowd we step back, for we can wait and Claude Code cannot.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(128));
 
 /// `rwx------` and the sticky bit, which says that an `flock` goes with this directory.
 const OUR_MODE: u32 = 0o1700;
@@ -145,32 +142,6 @@ impl Drop for DirLock {
             fs::remove_dir(&self.path).ok();
         }
         self.dir.unlock().ok();
-    }
-}
-
-/// How long a lock is tried for, and how long until the next try.
-#[derive(Debug)]
-pub(crate) struct Patience {
-    started: Instant,
-    wait: Duration,
-    pause: Duration,
-}
-
-impl Patience {
-    pub(crate) fn new(wait: Duration) -> Self {
-        Self { started: Instant::now(), wait, pause: PAUSE.0 }
-    }
-
-    /// Sleeps until the next try; if it is at its end, says how long it has been.
-    fn pause(&mut self) -> std::result::Result<(), Duration> {
-        let tried = self.started.elapsed();
-        if tried >= self.wait {
-            return Err(tried);
-        }
-        let jitter = 0.5 + fastrand::f32();
-        thread::sleep(self.pause.mul_f32(jitter).min(self.wait.saturating_sub(tried)));
-        self.pause = (self.pause * 2).min(PAUSE.1);
-        Ok(())
     }
 }
 
