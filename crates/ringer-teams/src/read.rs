@@ -13,7 +13,7 @@ use crate::json::NotWhole;
 
 /// How long a file may look half written before it is taken for broken. In-place writers need
 /// microseconds; the rest is for a machine under load.
-const TORN: Duration = Duration::from_secs(1);
+pub(crate) const TORN: Duration = Duration::from_secs(1);
 
 /// No file of a team is that large; one that is was put there to fill our memory.
 const LARGEST: u64 = 256 * 1024 * 1024;

@@ -20,14 +20,14 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::config::{Member, TeamConfig};
 use crate::edit::{self, Change, Done, Swap, Version};
 use crate::error::{Error, Result};
 use crate::json::NotWhole;
 use crate::members::{Changed, clash, same_json, take_out, with_member};
-use crate::read::read_whole;
+use crate::read::{TORN, read_whole};
 use crate::team::Team;
 
 /// When a change is looked at again.
@@ -81,10 +81,9 @@ fn watch<T>(
 ) -> Result<Option<Undone>> {
     for pause in LOOKS {
         thread::sleep(pause);
-        let whole = |text: &String| TeamConfig::parse(text).is_ok();
-        let theirs = last.old.as_mut().and_then(Version::overwritten).filter(whole);
+        let theirs = last.old.as_mut().and_then(written_into);
         let undone = if last.new.is_at(path) {
-            let now = last.new.overwritten().filter(whole);
+            let now = written_into(&mut last.new);
             now.is_some_and(|now| !same_members(&now, &last.new.text).unwrap_or(true))
         } else {
             let handed_over = |now: &str| -> Parsed<bool> {
@@ -98,6 +97,22 @@ fn watch<T>(
         }
     }
     Ok(None)
+}
+
+/// What somebody has written into this file, once they are done with it.
+fn written_into(version: &mut Version) -> Option<String> {
+    let started = Instant::now();
+    loop {
+        let text = version.overwritten()?;
+        if TeamConfig::parse(&text).is_ok() {
+            return Some(text);
+        }
+        // Empty or half: they are at it right now. One that stays so is nobody's last word.
+        if started.elapsed() > TORN {
+            return None;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The change once more: our members as we had them, Claude Code's part as it is newest.
