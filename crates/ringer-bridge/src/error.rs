@@ -48,16 +48,6 @@ pub enum Error {
         /// The lock file.
         path: PathBuf,
     },
-    /// The operating system said no.
-    #[error("could not {action} `{path}`", path = path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
 }
 
 impl Error {
@@ -69,20 +59,15 @@ impl Error {
             Self::InvalidPane { .. } => "invalid_pane",
             Self::Broken { .. } => "unreadable",
             Self::Busy { .. } => "locked",
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    "permission_denied"
-                }
-                _ => "internal_error",
-            },
         }
     }
 
+    /// What the operating system said of a file, ours or not, is the same error.
     pub(crate) fn io(
         action: &'static str,
         path: impl AsRef<Path>,
     ) -> impl FnOnce(io::Error) -> Self {
-        let path = path.as_ref().to_owned();
-        move |source| Self::Io { action, path, source }
+        let error = ringer_teams::Error::io(action, path);
+        move |source| Self::Teams(error(source))
     }
 }

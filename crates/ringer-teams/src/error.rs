@@ -151,10 +151,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn io(
-        action: &'static str,
-        path: impl AsRef<Path>,
-    ) -> impl FnOnce(io::Error) -> Self {
+    /// For `map_err`: what was tried, on what.
+    pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |source| Self::Io { action, path, source }
     }

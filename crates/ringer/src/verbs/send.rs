@@ -89,7 +89,7 @@ impl Send {
         let people = match sent.as_slice() {
             [] => return Err(nobody(&self.to, team.name())),
             [(to, _)] if self.to != EVERYBODY => {
-                format!("sent to {} on {}", to, team.name())
+                format!("sent to {to} on {}", team.name())
             }
             many => format!("sent to {} on {}", count(many.len(), "member"), team.name()),
         };
