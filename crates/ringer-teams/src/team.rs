@@ -178,8 +178,8 @@ impl Team {
 
     /// The directory that holds `inboxes/`.
     ///
-    /// Claude Code 2.1.39 and 2.1.100 name a team's directory in lower case with every other
-    /// character than letters and digits replaced, but look for inboxes under the name mapped as
+    /// Claude Code up to 2.1.177 names a team's directory in lower case with every other
+    /// character than letters and digits replaced, but looks for inboxes under the name mapped as
     /// an inbox's is: a team `feature_A` has its config in `feature-a` and its mail in `feature_A`.
     fn mail_dir(&self) -> PathBuf {
         let mapped = inbox_file_name(self.name());
