@@ -21,7 +21,7 @@ use crate::team::Team;
 /// How deep a member lies in `config.json`.
 const DEPTH: usize = 2;
 
-/// The colours that Claude Code gives to its teammates.
+/// Colours for members whose user chose none.
 const COLORS: [&str; 8] = ["green", "blue", "yellow", "purple", "orange", "pink", "cyan", "red"];
 
 /// A member to add. What is left out is filled in.
