@@ -124,12 +124,7 @@ impl From<ringer_teams::Error> for Failure {
                 let near = nearest(name, known);
                 failure.hint(&hint).detail("nearest", json!(near)).detail("members", json!(known))
             }
-            E::InvalidName { name, reason } => {
-                let failure = failure.detail("reason", json!(reason));
-                let mapped = ringer_teams::inbox_file_name(name).trim_matches('-').to_owned();
-                let usable = mapped != *name && ringer_teams::check_member_name(&mapped).is_ok();
-                if usable { failure.hint(&format!("`{mapped}` would do")) } else { failure }
-            }
+            E::InvalidName { reason, .. } => failure.detail("reason", json!(reason)),
             E::NotOurs { .. } => {
                 failure.hint("only members of the kind `ringer` are ours to remove")
             }

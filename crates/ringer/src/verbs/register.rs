@@ -6,6 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use ringer_bridge::{Pane, Roster};
 use ringer_teams::{Liveness, Member, NewMember, Outcome, SyntheticMemberService};
+use ringer_teams::{check_member_name, inbox_file_name};
 use serde_json::json;
 
 use crate::cli::TeamArg;
@@ -41,6 +42,7 @@ pub(crate) struct Register {
 
 impl Register {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        check_name(&self.name)?;
         let team = context.team(&self.team)?;
         // What is ours already and not given anew stays as it is.
         let old = team.config.member(&self.name).filter(|member| member.is_synthetic());
@@ -72,6 +74,16 @@ impl Register {
         });
         Ok(context.out.answer(&people, &scripts)?)
     }
+}
+
+/// A name that cannot be used comes back with one that can, if there is one near it.
+fn check_name(name: &str) -> Result<(), Failure> {
+    check_member_name(name).map_err(|error| {
+        let near = inbox_file_name(name).trim_matches('-').to_owned();
+        let usable = near != name && check_member_name(&near).is_ok();
+        let failure = Failure::from(error);
+        if usable { failure.hint(&format!("`{near}` would do")) } else { failure }
+    })
 }
 
 /// What Claude Code may show to its user: something, on one line.
