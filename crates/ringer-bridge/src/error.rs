@@ -25,15 +25,6 @@ pub enum Error {
         /// How long to wait.
         wait: Duration,
     },
-    /// A pane that is not written as panes are.
-    #[error(
-        "`{pane}` is not a pane: write tmux:%N, tmux:SOCKET:%N, zellij:SESSION:terminal_N or none",
-        pane = pane.escape_debug()
-    )]
-    InvalidPane {
-        /// What was given.
-        pane: String,
-    },
     /// A file of our own that somebody broke.
     #[error("`{path}` is not a file of Ringer's any more", path = path.display())]
     Broken {
@@ -41,6 +32,64 @@ pub enum Error {
         path: PathBuf,
         /// What the parser said.
         source: serde_json::Error,
+    },
+    /// A mistake in the settings.
+    #[error("`{path}` is not understood: {why}", path = path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The journal could not be read or written.
+    #[error("could not use the journal `{path}`", path = path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// A journal that a newer Ringer has written.
+    #[error(
+        "`{path}` has version {version}; this Ringer knows up to {known}",
+        path = path.display()
+    )]
+    NewerJournal {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: usize,
+        /// The newest one known here.
+        known: usize,
+    },
+    /// There is a daemon for this state directory already.
+    #[error(
+        "a daemon runs already{who}: it holds `{path}`",
+        who = pid.map(|pid| format!(", process {pid}")).unwrap_or_default(),
+        path = path.display()
+    )]
+    AlreadyRunning {
+        /// What it holds.
+        path: PathBuf,
+        /// Its process, if it has said so.
+        pid: Option<u32>,
+    },
+    /// There is no daemon for this state directory.
+    #[error("the daemon is not running")]
+    NotRunning,
+    /// The daemon is there and does not answer as it should.
+    #[error("the daemon does not answer on `{path}`", path = path.display())]
+    NoAnswer {
+        /// Its socket.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+    /// A path that a socket cannot have.
+    #[error("`{path}` is too long for a socket", path = path.display())]
+    LongPath {
+        /// The path.
+        path: PathBuf,
     },
     /// Another Ringer does not let go of a file of ours.
     #[error("`{path}` is held by another Ringer that does not go on", path = path.display())]
@@ -56,8 +105,13 @@ impl Error {
         match self {
             Self::Teams(error) => error.code(),
             Self::RateLimit { .. } => "rate_limit",
-            Self::InvalidPane { .. } => "invalid_pane",
-            Self::Broken { .. } => "unreadable",
+            Self::AlreadyRunning { .. } => "already_running",
+            Self::NotRunning => "not_running",
+            Self::NoAnswer { .. } => "no_answer",
+            Self::LongPath { .. } => "invalid_path",
+            Self::Broken { .. } | Self::NewerJournal { .. } => "unreadable",
+            Self::Settings { .. } => "invalid_config",
+            Self::Journal { .. } => "internal_error",
             Self::Busy { .. } => "locked",
         }
     }

@@ -6,10 +6,11 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use ringer_teams::{Appended, Draft, Team};
+use ringer_teams::{Appended, Draft, Member, Team};
 
 use crate::broadcast;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::journal::{Journal, Outgoing};
 use crate::state::StateDir;
 
 /// As the recipient: everybody but the sender.
@@ -39,14 +40,18 @@ pub struct Posted {
     pub outcome: ringer_teams::Result<Appended>,
 }
 
+/// What became of a letter.
+#[derive(Debug)]
+pub struct Sent {
+    /// For each recipient.
+    pub posted: Vec<Posted>,
+    /// Why the journal does not know of it, though it was sent.
+    pub unrecorded: Option<Error>,
+}
+
 /// Writes a letter into the inboxes of its recipients. Of a broadcast some may fail and the others
 /// arrive, so each has its own outcome.
-pub fn post(
-    state: &StateDir,
-    team: &Team,
-    letter: &Letter<'_>,
-    now: SystemTime,
-) -> Result<Vec<Posted>> {
+pub fn post(state: &StateDir, team: &Team, letter: &Letter<'_>, now: SystemTime) -> Result<Sent> {
     let sender = match team.member(letter.from) {
         Err(_) if letter.force => None,
         found => Some(found?),
@@ -73,7 +78,45 @@ pub fn post(
         let outcome = team.mailbox(&to).and_then(|mailbox| mailbox.append(&draft.copy()));
         Posted { to, outcome }
     };
-    Ok(recipients.into_iter().map(send).collect())
+    let posted: Vec<Posted> = recipients.into_iter().map(send).collect();
+    let unrecorded = record(state, team, letter, &posted, now).err();
+    Ok(Sent { posted, unrecorded })
+}
+
+/// Enters what was sent into the journal. What is for members of ours is left to the daemon, which
+/// enters it when it finds it in their inboxes.
+fn record(
+    state: &StateDir,
+    team: &Team,
+    letter: &Letter<'_>,
+    posted: &[Posted],
+    now: SystemTime,
+) -> Result<()> {
+    let is_ours = |name: &str| team.config.member(name).is_some_and(Member::is_synthetic);
+    let mut journal = None;
+    for Posted { to, outcome } in posted.iter().filter(|one| !is_ours(&one.to)) {
+        let Ok(appended) = outcome else {
+            continue;
+        };
+        let journal = match &mut journal {
+            Some(journal) => journal,
+            none => none.insert(Journal::open(state)?),
+        };
+        let mailbox = team.mailbox(to)?;
+        let sent = Outgoing {
+            team_dir: team.dir(),
+            team: team.name(),
+            from: letter.from,
+            to,
+            path: mailbox.path(),
+            msg_id: &appended.msg_id,
+            summary: letter.summary,
+            text: letter.text,
+            sent_at: &iso(now),
+        };
+        journal.written(&sent, now)?;
+    }
+    Ok(())
 }
 
 /// The time as JavaScript's `toISOString` writes it.

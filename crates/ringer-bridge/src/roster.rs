@@ -2,14 +2,14 @@
 //!
 //! Owns `roster.json`. It says what should be; `config.json` says what is.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
+use ringer_panes::{Address, Occupant};
 use ringer_teams::{NewMember, Team};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::journal::MemberId;
 use crate::state::StateDir;
 
 const FILE: &str = "roster.json";
@@ -40,95 +40,11 @@ pub struct RosterEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
     /// Where its worker can be reached.
-    pub pane: Pane,
-}
-
-/// Where a worker can be reached.
-///
-/// ```
-/// use ringer_bridge::Pane;
-/// assert!(matches!("tmux:%3".parse(), Ok(Pane::Tmux { socket: None, .. })));
-/// assert!("tmux:3".parse::<Pane>().is_err());
-/// assert_eq!("zellij:main:terminal_2".parse::<Pane>()?.to_string(), "zellij:main:terminal_2");
-/// # Ok::<(), ringer_bridge::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Pane {
-    /// Nowhere yet: its mail waits.
-    #[default]
-    None,
-    /// A pane of a tmux server.
-    Tmux {
-        /// The server's socket, by name or path; the default one if absent.
-        socket: Option<String>,
-        /// `%` and a number.
-        pane: String,
-    },
-    /// A pane of a Zellij session.
-    Zellij {
-        /// The session.
-        session: String,
-        /// `terminal_` and a number.
-        pane: String,
-    },
-}
-
-impl FromStr for Pane {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let invalid = || Error::InvalidPane { pane: text.to_owned() };
-        let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if text.chars().any(char::is_control) {
-            return Err(invalid());
-        }
-        match text.split_once(':') {
-            None if text == "none" => Ok(Self::None),
-            Some(("tmux", rest)) => {
-                // A path may have colons in it, a pane has none.
-                let (socket, pane) = match rest.rsplit_once(':') {
-                    Some((socket, pane)) => (Some(socket), pane),
-                    None => (None, rest),
-                };
-                let good = pane.strip_prefix('%').is_some_and(number) && socket != Some("");
-                let pane = Self::Tmux { socket: socket.map(Into::into), pane: pane.into() };
-                good.then_some(pane).ok_or_else(invalid)
-            }
-            Some(("zellij", rest)) => {
-                let (session, pane) = rest.rsplit_once(':').ok_or_else(invalid)?;
-                let good =
-                    pane.strip_prefix("terminal_").is_some_and(number) && !session.is_empty();
-                let pane = Self::Zellij { session: session.into(), pane: pane.into() };
-                good.then_some(pane).ok_or_else(invalid)
-            }
-            _ => Err(invalid()),
-        }
-    }
-}
-
-impl fmt::Display for Pane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::Tmux { socket: None, pane } => write!(f, "tmux:{pane}"),
-            Self::Tmux { socket: Some(socket), pane } => write!(f, "tmux:{socket}:{pane}"),
-            Self::Zellij { session, pane } => write!(f, "zellij:{session}:{pane}"),
-        }
-    }
-}
-
-impl TryFrom<String> for Pane {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Pane> for String {
-    fn from(pane: Pane) -> Self {
-        pane.to_string()
-    }
+    pub pane: Address,
+    /// Who ran there when it was registered, or when the daemon first looked: a pane that somebody
+    /// else has now is not typed into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupant: Option<Occupant>,
 }
 
 impl Roster {
@@ -148,11 +64,13 @@ impl Roster {
         state: &StateDir,
         team: &Team,
         member: &NewMember,
-        pane: Option<Pane>,
+        pane: Option<(Address, Option<Occupant>)>,
     ) -> Result<bool> {
         state.edit(FILE, |roster: &mut Self| {
             let old = roster.members.iter().position(|m| m.is(team.dir(), &member.name));
-            let known = old.map(|at| roster.members[at].pane.clone());
+            let known = old
+                .map(|at| (roster.members[at].pane.clone(), roster.members[at].occupant.clone()));
+            let (pane, occupant) = pane.or(known).unwrap_or_default();
             let entry = RosterEntry {
                 team_dir: team.dir().display().to_string(),
                 team: team.name().to_owned(),
@@ -161,7 +79,8 @@ impl Roster {
                 model: member.model.clone(),
                 cwd: member.cwd.clone(),
                 color: member.color.clone(),
-                pane: pane.or(known).unwrap_or_default(),
+                pane,
+                occupant,
             };
             let moved = old.is_some_and(|at| roster.members[at].pane != entry.pane);
             match old {
@@ -184,6 +103,44 @@ impl Roster {
         })
     }
 
+    /// Remembers who runs in a member's pane, if that is still its pane.
+    pub fn bind(
+        state: &StateDir,
+        team_dir: &Path,
+        name: &str,
+        pane: &Address,
+        occupant: &Occupant,
+    ) -> Result<()> {
+        state.edit(FILE, |roster: &mut Self| {
+            let entry = roster.members.iter_mut().find(|m| m.is(team_dir, name) && m.pane == *pane);
+            if let Some(entry) = entry {
+                entry.occupant = Some(occupant.clone());
+            }
+            Ok(())
+        })
+    }
+
+    /// Does something for a member while it is sure to stay on the roster; nothing if it is not
+    /// there.
+    pub(crate) fn while_on(
+        state: &StateDir,
+        team_dir: &Path,
+        name: &str,
+        work: impl FnOnce(&RosterEntry) -> Result<()>,
+    ) -> Result<()> {
+        state.edit(FILE, |roster: &mut Self| roster.find(team_dir, name).map_or(Ok(()), work))
+    }
+
+    /// Where the roster of a state directory is.
+    pub(crate) fn path_in(state: &StateDir) -> PathBuf {
+        state.path().join(FILE)
+    }
+
+    /// The members on the team in that directory.
+    pub fn on<'a>(&'a self, team_dir: &'a Path) -> impl Iterator<Item = &'a RosterEntry> {
+        self.members.iter().filter(move |m| m.is_on(team_dir))
+    }
+
     /// The member of that name on the team in that directory.
     pub fn find(&self, team_dir: &Path, name: &str) -> Option<&RosterEntry> {
         self.members.iter().find(|m| m.is(team_dir, name))
@@ -191,47 +148,16 @@ impl Roster {
 }
 
 impl RosterEntry {
+    /// Who it is.
+    pub fn id(&self) -> MemberId {
+        MemberId::new(&self.team_dir, &self.name)
+    }
+
     fn is_on(&self, team_dir: &Path) -> bool {
         Path::new(&self.team_dir) == team_dir
     }
 
     fn is(&self, team_dir: &Path, name: &str) -> bool {
         self.is_on(team_dir) && self.name == name
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn panes_are_read_and_written_alike() {
-        for pane in [
-            "none",
-            "tmux:%0",
-            "tmux:work:%12",
-            "tmux:/tmp/a:b/default:%7",
-            "zellij:main:terminal_3",
-            "zellij:odd:name:terminal_3",
-        ] {
-            assert_eq!(pane.parse::<Pane>().unwrap().to_string(), pane);
-        }
-        for bad in [
-            "",
-            "tmux",
-            "tmux:",
-            "tmux:%",
-            "tmux:3",
-            "tmux::%3",
-            "tmux:%3x",
-            "zellij:%3",
-            "zellij::terminal_1",
-            "zellij:s:plugin_1",
-            "screen:1",
-            "tmux:a\u{1b}:%1",
-            "None",
-        ] {
-            assert_eq!(bad.parse::<Pane>().unwrap_err().code(), "invalid_pane", "{bad}");
-        }
     }
 }

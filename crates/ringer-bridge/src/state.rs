@@ -40,6 +40,13 @@ impl StateDir {
         self.path.join("messages")
     }
 
+    /// Makes it, readable by the user alone.
+    pub(crate) fn make(&self) -> Result<()> {
+        let mut dir = DirBuilder::new();
+        let made = dir.recursive(true).mode(0o700).create(&self.path);
+        made.map_err(Error::io("create", &self.path))
+    }
+
     /// Reads a file of ours; one that does not exist is the default.
     pub(crate) fn read<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
         let path = self.path.join(name);
@@ -75,11 +82,7 @@ impl StateDir {
     /// Held until the file is dropped, or its process dies. Nobody holds it for more than a moment,
     /// unless it was stopped right there: then we give up instead of waiting with it.
     fn lock(&self, name: &str) -> Result<File> {
-        let mut dir = DirBuilder::new();
-        dir.recursive(true)
-            .mode(0o700)
-            .create(&self.path)
-            .map_err(Error::io("create", &self.path))?;
+        self.make()?;
         let path = self.path.join(format!("{name}.lock"));
         let file =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);

@@ -84,16 +84,26 @@ impl Draft {
         if length <= TEXT_LIMIT {
             return Ok(self);
         }
-        let file = dir.join(format!("{}.txt", self.msg_id));
-        store(dir, &file, &self.text).map_err(Error::io("store the long message in", &file))?;
-        let beginning: String = self.text.chars().take(BEGINNING).collect();
-        self.text = format!(
-            "{beginning}\n\n[This is the beginning of a message of {length} characters. \
-             Read the whole of it in the file {}]",
-            file.display()
-        );
+        self.text = stored(&self.text, dir, &self.msg_id)?;
         Ok(self)
     }
+}
+
+/// Stores a long text whole in a file `name`.txt in `dir`, synced, and returns what a message says
+/// instead: its beginning, and where the file is. A file that is there already has the same text.
+pub fn stored(text: &str, dir: &Path, name: &str) -> Result<String> {
+    let file = dir.join(format!("{name}.txt"));
+    match store(dir, &file, text) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+        done => done.map_err(Error::io("store the long message in", &file))?,
+    }
+    let beginning: String = text.chars().take(BEGINNING).collect();
+    Ok(format!(
+        "{beginning}\n\n[This is the beginning of a message of {length} characters. \
+         Read the whole of it in the file {file}]",
+        length = text.chars().count(),
+        file = file.display()
+    ))
 }
 
 fn store(dir: &Path, file: &Path, text: &str) -> io::Result<()> {

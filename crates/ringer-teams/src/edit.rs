@@ -67,6 +67,13 @@ pub struct Done<T> {
     pub(crate) swap: Option<Swap>,
 }
 
+impl<T> Done<T> {
+    /// With something else for what the change gave.
+    pub(crate) fn map<U>(self, value: impl FnOnce(T) -> U) -> Done<U> {
+        Done { value: value(self.value), held: self.held, tries: self.tries, swap: self.swap }
+    }
+}
+
 /// Both sides of a replacement, still open: a writer that takes no lock may write into either.
 #[derive(Debug)]
 pub(crate) struct Swap {

@@ -99,7 +99,11 @@ pub struct Inbox {
 impl Inbox {
     /// Reads the text of an inbox file.
     pub fn parse(text: &str) -> Result<Self, NotWhole> {
-        Ok(Self { rows: Array::parse(text)?.items.into_iter().map(Row::parse).collect() })
+        Ok(Self::of(&Array::parse(text)?))
+    }
+
+    pub(crate) fn of(array: &Array<'_>) -> Self {
+        Self { rows: array.items.iter().map(|raw| Row::parse(raw)).collect() }
     }
 
     /// The messages.

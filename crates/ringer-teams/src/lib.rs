@@ -49,14 +49,14 @@ mod task;
 mod team;
 
 pub use config::{BACKEND, LeadProcess, Member, TeamConfig};
-pub use draft::{BYTES_LIMIT, Draft, SUMMARY_LIMIT, TEXT_LIMIT};
+pub use draft::{BYTES_LIMIT, Draft, SUMMARY_LIMIT, TEXT_LIMIT, stored};
 pub use edit::{Change, Done, edit};
 pub use error::{Error, Result};
 pub use inbox::{Entry, Inbox, Odd, Row};
 pub use json::NotWhole;
 pub use lead::Liveness;
 pub use lock::{DirLock, STALE};
-pub use mailbox::{Appended, Mailbox};
+pub use mailbox::{Appended, Mailbox, Tidied};
 pub use members::{NewMember, Outcome, SyntheticMemberService};
 pub use message::{Known, Structured};
 pub use names::{LEAD, check_member_name, inbox_file_name};

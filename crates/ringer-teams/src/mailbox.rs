@@ -3,6 +3,7 @@
 //! Owns every change to an inbox. Each is one rename, and none happens when nothing changes, so a
 //! watcher sees exactly what was done.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,15 @@ pub struct Appended {
     pub held: Duration,
     /// How many times the file had to be read; more than one if others wrote meanwhile.
     pub tries: u32,
+}
+
+/// What tidying an inbox did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tidied {
+    /// Entries that are marked as read now and were not before.
+    pub marked: usize,
+    /// Entries that are gone.
+    pub pruned: usize,
 }
 
 /// An entry as the newest Claude Code writes it, in its order.
@@ -127,22 +137,11 @@ impl Mailbox {
 
     /// Marks the entries that `which` picks as read, and returns how many were not before.
     pub fn mark_read(&self, which: impl Fn(&Entry) -> bool) -> Result<Done<usize>> {
-        self.edit(|array| {
-            let mut marked = 0;
-            let rows: Vec<String> = array
-                .items
-                .iter()
-                .map(|raw| match Row::parse(raw) {
-                    Row::Entry(entry) if !entry.read && which(&entry) => {
-                        marked += 1;
-                        Object::parse(raw).expect("it was just read").with("read", "true")
-                    }
-                    _ => (*raw).to_owned(),
-                })
-                .collect();
-            let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-            rewrite(array, &rows, marked == 0, marked)
-        })
+        let choose = |inbox: &Inbox| {
+            let picked = |row: &Row| row.as_entry().is_some_and(&which);
+            inbox.rows.iter().map(picked).collect()
+        };
+        Ok(self.tidy(choose, usize::MAX)?.map(|tidied| tidied.marked))
     }
 
     /// Removes entries that were read, but for the last `tail` of them, and returns how many.
@@ -151,17 +150,38 @@ impl Mailbox {
         if let Some(dir) = self.path.parent() {
             edit::sweep(dir);
         }
+        Ok(self.tidy(|_| Vec::new(), tail)?.map(|tidied| tidied.pruned))
+    }
+
+    /// [`Mailbox::mark_read`] and [`Mailbox::prune`] in one rewrite. `choose` says of each row
+    /// whether it is to be marked; rows that it says nothing of are not.
+    pub fn tidy(&self, choose: impl Fn(&Inbox) -> Vec<bool>, tail: usize) -> Result<Done<Tidied>> {
         self.edit(|array| {
-            let is_read = |row: &Row| row.as_entry().is_some_and(|entry| entry.read);
-            let read = array.items.iter().filter(|raw| is_read(&Row::parse(raw))).count();
-            let mut surplus = read.saturating_sub(tail);
-            let pruned = surplus;
-            let kept = keep(array, |row| {
-                let goes = surplus > 0 && is_read(row);
+            let inbox = Inbox::of(array);
+            let chosen = choose(&inbox).into_iter().chain(std::iter::repeat(false));
+            let mut tidied = Tidied::default();
+            // Each row as it will be, and whether it is one that was read.
+            let mut rows: Vec<(Cow<'_, str>, bool)> = Vec::with_capacity(array.items.len());
+            for ((raw, row), chosen) in array.items.iter().zip(&inbox.rows).zip(chosen) {
+                let entry = row.as_entry();
+                if chosen && entry.is_some_and(|entry| !entry.read) {
+                    tidied.marked += 1;
+                    let object = Object::parse(raw).expect("it was just read");
+                    rows.push((object.with("read", "true").into(), true));
+                } else {
+                    rows.push(((*raw).into(), entry.is_some_and(|entry| entry.read)));
+                }
+            }
+            let read = rows.iter().filter(|(_, read)| *read).count();
+            tidied.pruned = read.saturating_sub(tail);
+            let mut surplus = tidied.pruned;
+            rows.retain(|(_, read)| {
+                let goes = surplus > 0 && *read;
                 surplus -= usize::from(goes);
                 !goes
             });
-            rewrite(array, &kept, pruned == 0, pruned)
+            let rows: Vec<&str> = rows.iter().map(|(row, _)| &**row).collect();
+            rewrite(array, &rows, tidied == Tidied::default(), tidied)
         })
     }
 

@@ -8,6 +8,8 @@ mod claude;
 mod model;
 mod npm;
 mod process;
+mod receiver;
+mod tmux;
 mod world;
 
 pub use cache::cache_dir;
@@ -15,4 +17,6 @@ pub use claude::{CLAUDE_VERSIONS, Claude};
 pub use model::{Model, Turn};
 pub use npm::{node_with, npm_package};
 pub use process::{Running, command, wait_for};
+pub use receiver::{Received, received, receiver_program};
+pub use tmux::Tmux;
 pub use world::{World, put};

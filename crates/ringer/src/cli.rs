@@ -4,19 +4,23 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::verbs::{demo, inbox, members, register, remove, send, teams};
+use crate::verbs::{
+    daemon, demo, down, inbox, log, members, register, remove, send, status, teams, up,
+};
 
 const EXAMPLES: &str = "\
 Examples:
-  ringer teams                                        which teams are there?
-  ringer register rust-impl --team session-1a2b3c4d   now Claude can SendMessage to rust-impl
-  ringer inbox rust-impl --unread                     what Claude wrote to it
-  ringer send --from rust-impl --to team-lead 'done'  an answer
   ringer demo                                         all of it, in a temporary directory
+  ringer teams                                        which teams are there?
+  ringer up                                           start the daemon
+  ringer register rust-impl --pane tmux:%3            Claude's SendMessage now types into that pane
+  ringer status                                       who is on which team, and what waits why
+  ringer log --follow                                 every message, and what becomes of it
+  ringer send --from rust-impl --to team-lead 'done'  an answer
 
 Without --team, Ringer takes RINGER_TEAM, else the newest live team whose lead works in this
 directory or above it. Exit status: 0 done, 1 not done, 2 wrong usage.";
@@ -40,12 +44,15 @@ pub(crate) struct Globals {
     /// Ringer's own files [default: $XDG_STATE_HOME/ringer, else ~/.local/state/ringer]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     pub(crate) state_dir: Option<PathBuf>,
+    /// The settings [default: $XDG_CONFIG_HOME/ringer/config.toml, else ~/.config/…]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    pub(crate) config: Option<PathBuf>,
     /// Print JSON, errors included, for scripts
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// Say more about what is done, on stderr
-    #[arg(short, long, global = true, help_heading = "Global options")]
-    pub(crate) verbose: bool,
+    /// Say more about what is done, on stderr; twice for even more
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
+    pub(crate) verbose: u8,
 }
 
 /// The team that a verb is about.
@@ -58,12 +65,17 @@ pub(crate) struct TeamArg {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Up(up::Up),
+    Down(down::Down),
+    Status(status::Status),
+    Log(log::Log),
     Teams(teams::Teams),
     Register(register::Register),
     Remove(remove::Remove),
     Members(members::Members),
     Send(send::Send),
     Inbox(inbox::Inbox),
+    Daemon(daemon::Daemon),
     Demo(demo::Demo),
 }
 
@@ -71,6 +83,11 @@ impl Cli {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let context = Context::new(&self.globals)?;
         match self.verb {
+            Verb::Up(verb) => verb.run(&context, &self.globals),
+            Verb::Down(verb) => verb.run(&context),
+            Verb::Status(verb) => verb.run(&context),
+            Verb::Log(verb) => verb.run(&context),
+            Verb::Daemon(verb) => verb.run(&context, self.globals.verbose),
             Verb::Teams(verb) => verb.run(&context),
             Verb::Register(verb) => verb.run(&context),
             Verb::Remove(verb) => verb.run(&context),

@@ -20,6 +20,10 @@ pub(crate) struct Context {
     pub(crate) state: StateDir,
     pub(crate) out: Output,
     pub(crate) cwd: PathBuf,
+    /// The settings, and whether the user named the file.
+    pub(crate) config: (PathBuf, bool),
+    /// Where sockets go.
+    pub(crate) runtime_dir: Option<PathBuf>,
 }
 
 impl Context {
@@ -39,13 +43,20 @@ impl Context {
             (None, Some(dir)) => dir.join("ringer"),
             (None, None) => home()?.join(".local/state/ringer"),
         };
+        let config = match (globals.config.clone(), path("XDG_CONFIG_HOME")) {
+            (Some(file), _) => (file, true),
+            (None, Some(dir)) => (dir.join("ringer/config.toml"), false),
+            (None, None) => (home()?.join(".config/ringer/config.toml"), false),
+        };
         let cwd = env::current_dir().map_err(|e| {
             Failure::new("internal_error", "there is no current directory").cause(&e)
         })?;
         Ok(Self {
             claude: ClaudeDir::new(cwd.join(claude)),
             state: StateDir::new(cwd.join(state)),
-            out: Output::new(globals.json, globals.verbose),
+            out: Output::new(globals.json, globals.verbose > 0),
+            config: (cwd.join(config.0), config.1),
+            runtime_dir: path("XDG_RUNTIME_DIR"),
             cwd,
         })
     }

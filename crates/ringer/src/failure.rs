@@ -156,6 +156,13 @@ impl From<ringer_bridge::Error> for Failure {
             E::Teams(error) => error.into(),
             E::RateLimit { wait, .. } => failure.detail("retry_after_ms", millis(wait)),
             E::Broken { .. } => failure.hint("move the file away; Ringer makes a new one"),
+            E::AlreadyRunning { pid, .. } => failure
+                .hint("`ringer status` shows it, `ringer down` ends it")
+                .detail("pid", json!(pid)),
+            E::NotRunning => failure.hint("start it with `ringer up`"),
+            E::NoAnswer { .. } => failure.hint("end it with `ringer down`, then start it again"),
+            E::LongPath { .. } => failure.hint("set XDG_RUNTIME_DIR, or use a shorter --state-dir"),
+            E::NewerJournal { .. } => failure.hint("use the Ringer that wrote it, or a newer one"),
             _ => failure,
         }
     }

@@ -4,6 +4,7 @@ mod cli;
 mod context;
 mod failure;
 mod output;
+mod program;
 mod verbs;
 
 use std::process::ExitCode;

@@ -84,7 +84,7 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
 
     let send = |from, to, text, summary| -> Result<String, Failure> {
         let letter = Letter { from, to, text, summary: Some(summary), force: false };
-        let posted = post(&state, &claude.team(TEAM)?, &letter, SystemTime::now())?;
+        let posted = post(&state, &claude.team(TEAM)?, &letter, SystemTime::now())?.posted;
         let held =
             posted.into_iter().next().map(|one| one.outcome).transpose()?.map(|one| one.held);
         Ok(format!("{:.0?}", held.unwrap_or_default()))

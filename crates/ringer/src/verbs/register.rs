@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_bridge::{Pane, Roster};
+use ringer_bridge::{Roster, daemon, occupant};
+use ringer_panes::{Address, Occupant};
 use ringer_teams::{Liveness, Member, NewMember, Outcome, SyntheticMemberService};
 use ringer_teams::{check_member_name, inbox_file_name};
 use serde_json::json;
@@ -37,7 +38,7 @@ pub(crate) struct Register {
     cwd: Option<PathBuf>,
     /// Where it can be reached: tmux:%N, tmux:SOCKET:%N, zellij:SESSION:terminal_N or none
     #[arg(long)]
-    pane: Option<Pane>,
+    pane: Option<Address>,
 }
 
 impl Register {
@@ -60,19 +61,47 @@ impl Register {
         };
         Roster::check(&context.state)?;
         let mut outcome = SyntheticMemberService::register(&team, &member)?;
-        let moved = Roster::enter(&context.state, &team, &member, self.pane)?;
+        let mut warnings = Vec::new();
+        let pane = self.pane.map(|pane| {
+            let occupant = look(&pane, &mut warnings);
+            (pane, occupant)
+        });
+        if pane.is_some() && daemon::running(&context.state)?.is_none() {
+            warnings.push("the daemon is not running; mail waits until `ringer up`".to_owned());
+        }
+        let moved = Roster::enter(&context.state, &team, &member, pane)?;
         if moved && outcome == Outcome::Unchanged {
             outcome = Outcome::Updated;
         }
         if team.lead_alive() == Liveness::Dead {
-            context.out.note(&format!("warning: the lead of {} has ended", team.name()));
+            warnings.push(format!("the lead of {} has ended", team.name()));
+        }
+        if !context.out.json {
+            warnings.iter().for_each(|warning| context.out.note(&format!("warning: {warning}")));
         }
         let people = format!("{} {} on {}", outcome.as_str(), self.name, team.name());
         let scripts = json!({
             "success": true, "team": team.name(), "name": self.name,
             "agent_id": format!("{}@{}", self.name, team.name()), "outcome": outcome.as_str(),
+            "warnings": warnings,
         });
         Ok(context.out.answer(&people, &scripts)?)
+    }
+}
+
+/// Who is in the pane now. That it cannot be seen is no reason not to register: the mail waits.
+fn look(pane: &Address, warnings: &mut Vec<String>) -> Option<Occupant> {
+    match occupant(pane) {
+        Ok(Some(who)) if who.at_shell_prompt() => {
+            warnings
+                .push(format!("a shell is in {pane} now; mail waits until a worker runs there"));
+            Some(who)
+        }
+        Ok(who) => who,
+        Err(fault) => {
+            warnings.push(format!("{fault}; mail waits until it can be typed there"));
+            None
+        }
     }
 }
 

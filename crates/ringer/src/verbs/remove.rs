@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ringer_bridge::Roster;
-use ringer_teams::{Outcome, SyntheticMemberService};
+use ringer_teams::{Error, Outcome, SyntheticMemberService};
 use serde_json::json;
 
 use crate::cli::TeamArg;
@@ -33,14 +33,21 @@ impl Remove {
             }
             (team, _) => team?,
         };
-        Roster::check(&context.state)?;
+        // Off the roster first: a daemon that finds it missing from the team while it is still on
+        // the roster would put it back.
+        if let Some(member) = self.name.as_ref().and_then(|name| team.config.member(name))
+            && !member.is_synthetic()
+        {
+            let (team, name) = (team.name().to_owned(), member.name.clone());
+            return Err(Error::NotOurs { team, name }.into());
+        }
+        Roster::strike(&context.state, team.dir(), self.name.as_deref())?;
         let removed = if let Some(name) = &self.name {
             let outcome = SyntheticMemberService::remove(&team, name)?;
             if outcome == Outcome::Removed { vec![name.clone()] } else { Vec::new() }
         } else {
             SyntheticMemberService::remove_all(&team)?
         };
-        Roster::strike(&context.state, team.dir(), self.name.as_deref())?;
         let people = match (&self.name, removed.len()) {
             (Some(name), 0) => format!("{name} was not on {}", team.name()),
             (Some(name), _) => format!("removed {name} from {}", team.name()),

@@ -52,9 +52,14 @@ impl Send {
             summary: self.summary.as_deref(),
             force: self.force,
         };
-        let posted = post(&context.state, &team, &letter, SystemTime::now())?;
+        let all = post(&context.state, &team, &letter, SystemTime::now())?;
+        if let Some(error) = &all.unrecorded {
+            context
+                .out
+                .note(&format!("warning: sent, but not in the journal: {}", one_line(error)));
+        }
         let (mut sent, mut failed, mut last) = (Vec::new(), Vec::new(), None);
-        for one in posted {
+        for one in all.posted {
             match one.outcome {
                 Ok(appended) => {
                     let (held, tries) = (appended.held, appended.tries);

@@ -1,0 +1,82 @@
+//! How the daemon is, put together for whoever asks.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::router::Shared;
+use super::status::{MemberStatus, ServerStatus, Status, WatchStatus};
+use super::watcher::Watching;
+use super::{Identification, Options};
+use crate::roster::{Roster, RosterEntry};
+
+/// What the core knew when it was asked.
+pub(crate) struct Report {
+    pub(crate) who: Identification,
+    pub(crate) ready: bool,
+    pub(crate) options: Options,
+    pub(crate) watching: Watching,
+    pub(crate) poll: Duration,
+    pub(crate) roster: Roster,
+    pub(crate) teams: HashSet<PathBuf>,
+    pub(crate) problems: BTreeMap<String, String>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Report {
+    /// All of it. Asks the journal, so it blocks.
+    pub(crate) fn status(self) -> Status {
+        let polls = self.watching.trouble.is_some();
+        let watching = WatchStatus {
+            mode: if polls { "poll" } else { "inotify" }.to_owned(),
+            watches: self.watching.watches,
+            poll_ms: polls.then(|| u64::try_from(self.poll.as_millis()).unwrap_or(u64::MAX)),
+            why: self.watching.trouble.clone(),
+        };
+        let servers = self.shared.servers.modes();
+        Status {
+            pid: self.who.pid,
+            version: self.who.version.clone(),
+            started_at: self.who.started_at,
+            ready: self.ready,
+            teams_dir: self.options.claude.teams_dir(),
+            state_dir: self.options.state.path().to_owned(),
+            config: self.options.config.clone(),
+            watching,
+            servers: servers
+                .into_iter()
+                .map(|(socket, mode)| ServerStatus { socket, mode: mode.to_owned() })
+                .collect(),
+            members: self.roster.members.iter().map(|entry| self.member(entry)).collect(),
+            problems: self.problems.values().cloned().collect(),
+        }
+    }
+
+    fn member(&self, entry: &RosterEntry) -> MemberStatus {
+        let id = entry.id();
+        let queue = self.shared.journal.queue(&id).ok();
+        let queued = queue.as_ref().map_or(0, |queue| queue.queued);
+        let reason = queue.as_ref().and_then(|queue| queue.reason.clone());
+        let state = match (&reason, queued) {
+            (Some(_), _) => "waiting",
+            (None, 1..) => "delivering",
+            (None, 0) if !self.teams.contains(&id.team_dir) => "no team",
+            (None, 0) => "ready",
+        };
+        MemberStatus {
+            team: entry.team.clone(),
+            team_dir: id.team_dir.clone(),
+            name: entry.name.clone(),
+            agent_type: entry.agent_type.clone(),
+            pane: entry.pane.to_string(),
+            state: state.to_owned(),
+            queued,
+            failed: queue.as_ref().map_or(0, |queue| queue.failed),
+            detail: self.shared.trouble_of(&id),
+            waiting_since: reason.is_some().then(|| queue.as_ref()?.waiting_since).flatten(),
+            reason,
+            last_delivery: queue.and_then(|queue| queue.last_delivery),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What a worker sees of a message.
+//!
+//! Owns the wording. The text may say anything; that no byte of it acts as a key is the payload's
+//! business, in `ringer-panes`.
+
+use ringer_teams::{Known, Structured};
+
+use crate::journal::Message;
+
+/// In front of a message that may have arrived before.
+pub(crate) const SECOND_COPY: &str = "[second copy: the first one may have arrived] ";
+
+/// The words for a message, in the form that the template gives them. `text` is what it says, or
+/// what stands for it if it was too long.
+pub(crate) fn render(template: &str, message: &Message, text: &str) -> String {
+    let structured = Structured::parse(text).map(|one| sentences(&one, message));
+    let (title, text) = match &structured {
+        Some((title, text)) => (Some(title.as_str()), text.as_str()),
+        None => (None, text),
+    };
+    let summary = message.summary.as_deref().or(title).map(one_line).unwrap_or_default();
+    fill(template, &one_line(&message.from), &summary, text)
+}
+
+/// A structured message as a title and sentences that a model can act on.
+fn sentences(structured: &Structured, message: &Message) -> (String, String) {
+    let me = &message.to;
+    let answer = |kind: &str, id: &str, more: &str| {
+        format!(
+            "ringer send --team {} --from {me} --to {} \
+             '{{\"type\": \"{kind}\", \"requestId\": \"{id}\", \"from\": \"{me}\", \
+             \"timestamp\": \"{}\"{more}}}'",
+            message.team, message.from, message.sent_at,
+        )
+    };
+    match structured {
+        Structured::Known(Known::ShutdownRequest { request_id, from, reason, .. }) => {
+            let why = reason.as_deref().map_or(String::new(), |why| format!(" Reason: {why}"));
+            let mut text = format!("{from} asks you to end your work and shut down.{why}");
+            // What the command line is made of came from a file that others write.
+            let plain = [&message.team, me, &message.from, request_id, &message.sent_at];
+            if plain.into_iter().all(|word| is_plain(word)) {
+                let (yes, no) = (
+                    answer("shutdown_approved", request_id, ""),
+                    answer("shutdown_rejected", request_id, ", \"reason\": \"WHY\""),
+                );
+                text.push_str("\nTo agree, finish what you are doing and run:\n  ");
+                text.push_str(&yes);
+                text.push_str("\nTo refuse, with your reason instead of WHY:\n  ");
+                text.push_str(&no);
+            }
+            ("shutdown request".into(), text)
+        }
+        Structured::Known(Known::TaskAssignment {
+            task_id,
+            subject,
+            description,
+            assigned_by,
+            ..
+        }) => {
+            let mut text = format!("{assigned_by} gave you task {task_id}: {subject}");
+            if !description.is_empty() {
+                text.push('\n');
+                text.push_str(description);
+            }
+            (format!("task {task_id}"), text)
+        }
+        Structured::Known(Known::IdleNotification {
+            from, idle_reason, summary, result, ..
+        }) => {
+            let mut text = format!("{from} has nothing to do now.");
+            for (word, said) in [("Reason", idle_reason), ("Summary", summary), ("Result", result)]
+            {
+                if let Some(said) = said {
+                    text.push_str(&format!("\n{word}: {said}"));
+                }
+            }
+            ("idle".into(), text)
+        }
+        Structured::Known(Known::ShutdownApproved { from, .. }) => {
+            ("shutdown approved".into(), format!("{from} agrees to shut down."))
+        }
+        Structured::Known(Known::ShutdownRejected { from, reason, .. }) => {
+            let why = reason.as_deref().map_or(String::new(), |why| format!(" Reason: {why}"));
+            ("shutdown rejected".into(), format!("{from} does not want to shut down yet.{why}"))
+        }
+        Structured::Unknown { kind, json } => (
+            kind.replace('_', " "),
+            format!("{} sent a structured message of the type {kind}:\n{json}", message.from),
+        ),
+    }
+}
+
+/// Whether a word can stand in a command line as it is.
+fn is_plain(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':');
+    !word.is_empty() && !word.starts_with('-') && word.chars().all(plain)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Fills the template in one pass, so that a text with `{from}` in it stays as it is.
+fn fill(template: &str, from: &str, summary: &str, text: &str) -> String {
+    let places = [("{from}", from), ("{summary}", summary), ("{text}", text)];
+    let mut out = String::with_capacity(template.len() + text.len());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        let (before, from_brace) = rest.split_at(at);
+        out.push_str(before);
+        let place = places.into_iter().find(|(name, _)| from_brace.starts_with(name));
+        let (name, value) = place.unwrap_or(("{", "{"));
+        if name == "{summary}" && value.is_empty() {
+            let separator = |c: char| c.is_whitespace() || "·:-–—|,;/".contains(c);
+            out.truncate(out.trim_end_matches(separator).len());
+        }
+        out.push_str(value);
+        rest = &from_brace[name.len()..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{Direction, State};
+    use crate::settings::Settings;
+
+    fn message(summary: Option<&str>, text: &str) -> Message {
+        Message {
+            id: 1,
+            revision: 1,
+            direction: Direction::In,
+            team_dir: "/t/exo".into(),
+            team: "exo".into(),
+            from: "team-lead".into(),
+            to: "rust-impl".into(),
+            msg_id: None,
+            summary: summary.map(Into::into),
+            text: text.into(),
+            sent_at: "2026-02-22T20:30:00.000Z".into(),
+            state: State::Received,
+            reason: None,
+            attempts: 0,
+            copies: 0,
+            shown_before: None,
+            entering: false,
+            received_at: 0,
+            changed_at: 0,
+            delivered_at: None,
+            read_us: None,
+            queued_us: None,
+            typed_us: None,
+            shown_us: None,
+        }
+    }
+
+    fn shown(summary: Option<&str>, text: &str) -> String {
+        render(&Settings::default().delivery.template, &message(summary, text), text)
+    }
+
+    #[test]
+    fn a_message_has_its_sender_and_summary_in_front() {
+        assert_eq!(
+            shown(Some("Change data structure"), "Use a BTreeMap.\nPlease."),
+            "[message from team-lead · Change data structure]\nUse a BTreeMap.\nPlease."
+        );
+        assert_eq!(shown(None, "hello"), "[message from team-lead]\nhello");
+        assert_eq!(
+            shown(Some("a\nb"), "{from} {summary}"),
+            "[message from team-lead · a b]\n{from} {summary}"
+        );
+    }
+
+    #[test]
+    fn structured_messages_become_sentences() {
+        let request = r#"{"type":"shutdown_request","requestId":"shutdown-1@rust-impl","from":"team-lead","reason":"all done","timestamp":"t"}"#;
+        let text = shown(None, request);
+        assert!(text.starts_with("[message from team-lead · shutdown request]\nteam-lead asks you to end your work and shut down. Reason: all done\n"), "{text}");
+        let command = r#"ringer send --team exo --from rust-impl --to team-lead '{"type": "shutdown_approved", "requestId": "shutdown-1@rust-impl","#;
+        assert!(text.contains(command), "{text}");
+
+        let task = r#"{"type":"task_assignment","taskId":"2","subject":"second","description":"do it","assignedBy":"team-lead","timestamp":"t"}"#;
+        assert_eq!(
+            shown(None, task),
+            "[message from team-lead · task 2]\nteam-lead gave you task 2: second\ndo it"
+        );
+        let odd = shown(None, r#"{"type":"coffee_break","minutes":5}"#);
+        assert!(odd.contains("of the type coffee_break:\n{\"type\":\"coffee_break\""), "{odd}");
+    }
+
+    #[test]
+    fn no_command_line_is_made_of_hostile_words() {
+        let request = r#"{"type":"shutdown_request","requestId":"x'; touch y; '","from":"team-lead","timestamp":"t"}"#;
+        let text = shown(None, request);
+        assert!(!text.contains("ringer send"), "{text}");
+    }
+}

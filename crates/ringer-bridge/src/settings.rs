@@ -1,0 +1,232 @@
+//! Settings: what `config.toml` can change.
+//!
+//! Owns the file's meaning. Every key is in `config/config.toml`, with its default and what it
+//! means; that file is built in, so neither keys nor defaults are written down twice.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::error::{Error, Result};
+
+/// All keys, their defaults and what they mean.
+pub const DEFAULTS: &str = include_str!("../../../config/config.toml");
+
+/// What the daemon goes by.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    debounce_ms: u64,
+    /// How messages get to panes.
+    pub delivery: Delivery,
+    /// What is done to the inboxes of members.
+    pub inbox: Inbox,
+    /// What the journal keeps.
+    pub journal: Journal,
+    watch: Watch,
+}
+
+/// How messages get to panes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delivery {
+    /// What a worker sees.
+    pub template: String,
+    /// When Enter is pressed.
+    pub confirm: Confirm,
+    settle_ms: u64,
+    confirm_timeout_ms: u64,
+    /// How many deliveries go on at a time.
+    pub parallel: usize,
+    retry_max_ms: u64,
+    /// In bytes; a longer text goes into a file.
+    pub longest_text: usize,
+}
+
+/// When Enter is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confirm {
+    /// When the screen shows the text.
+    Screen,
+    /// Without a look.
+    None,
+}
+
+/// What is done to the inboxes of members.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inbox {
+    /// So many that were read are kept.
+    pub keep_read: usize,
+}
+
+/// What the journal keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Journal {
+    keep_days: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Watch {
+    poll_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::parse("").expect("the defaults are good")
+    }
+}
+
+impl Settings {
+    /// Reads a file. If there is none, the defaults hold, unless the user has named it.
+    pub fn load(path: &Path, named: bool) -> Result<Self> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == ErrorKind::NotFound && !named => String::new(),
+            Err(e) => return Err(Error::io("read", path)(e)),
+        };
+        Self::parse(&text).map_err(|why| Error::Settings { path: path.into(), why })
+    }
+
+    /// Reads the text of a file.
+    pub fn parse(text: &str) -> std::result::Result<Self, String> {
+        let mut all: Table = DEFAULTS.parse().expect("the defaults are TOML");
+        let given: Table = text.parse().map_err(|e: toml::de::Error| plain(&e))?;
+        check_keys("", &given, &all)?;
+        merge(&mut all, given);
+        let settings: Self = all.try_into().map_err(|e: toml::de::Error| plain(&e))?;
+        settings.check()
+    }
+
+    fn check(self) -> std::result::Result<Self, String> {
+        let positive = [
+            ("delivery.parallel", self.delivery.parallel as u64),
+            ("delivery.retry_max_ms", self.delivery.retry_max_ms),
+            ("delivery.confirm_timeout_ms", self.delivery.confirm_timeout_ms),
+            ("delivery.longest_text", self.delivery.longest_text as u64),
+            ("watch.poll_ms", self.watch.poll_ms),
+        ];
+        if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
+            return Err(format!("`{key}` must be more than 0"));
+        }
+        if !self.delivery.template.contains("{text}") {
+            return Err("`delivery.template` has no {text} in it".to_owned());
+        }
+        Ok(self)
+    }
+
+    /// The longest wait for a write to end.
+    pub fn debounce(&self) -> Duration {
+        Duration::from_millis(self.debounce_ms)
+    }
+
+    /// The longest wait for a text to be on the screen.
+    pub fn confirm_timeout(&self) -> Duration {
+        Duration::from_millis(self.delivery.confirm_timeout_ms)
+    }
+
+    /// Between the text on the screen and Enter.
+    pub fn settle(&self) -> Duration {
+        Duration::from_millis(self.delivery.settle_ms)
+    }
+
+    /// The longest pause between two tries.
+    pub fn retry_max(&self) -> Duration {
+        Duration::from_millis(self.delivery.retry_max_ms)
+    }
+
+    /// How old a message in the journal gets once it is delivered.
+    pub fn keep(&self) -> Duration {
+        Duration::from_hours(24 * u64::from(self.journal.keep_days))
+    }
+
+    /// Between two looks where files cannot be watched.
+    pub fn poll(&self) -> Duration {
+        Duration::from_millis(self.watch.poll_ms)
+    }
+}
+
+fn merge(into: &mut Table, from: Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Table(into)), Value::Table(from)) => merge(into, from),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Refuses keys that nobody knows, with the one that may have been meant.
+fn check_keys(above: &str, given: &Table, known: &Table) -> std::result::Result<(), String> {
+    for (key, value) in given {
+        let full = format!("{above}{key}");
+        match (known.get(key), value) {
+            (Some(Value::Table(known)), Value::Table(given)) => {
+                check_keys(&format!("{full}."), given, known)?;
+            }
+            (Some(_), _) => {}
+            (None, _) => {
+                let mut all = Vec::new();
+                names("", &DEFAULTS.parse().expect("the defaults are TOML"), &mut all);
+                let near = |name: &String| strsim::jaro_winkler(&full, name);
+                let nearest = all.into_iter().max_by(|a, b| near(a).total_cmp(&near(b)));
+                let nearest = nearest.unwrap_or_default();
+                return Err(format!("there is no key `{full}`; did you mean `{nearest}`?"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn names(above: &str, table: &Table, into: &mut Vec<String>) {
+    for (key, value) in table {
+        let full = format!("{above}{key}");
+        match value {
+            Value::Table(table) => names(&format!("{full}."), table, into),
+            _ => into.push(full),
+        }
+    }
+}
+
+/// What the parser says, on one line.
+fn plain(error: &toml::de::Error) -> String {
+    error.message().replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_given_is_the_default() {
+        let settings = Settings::parse("debounce_ms = 5\n[inbox]\nkeep_read = 0").unwrap();
+        assert_eq!(settings.debounce(), Duration::from_millis(5));
+        assert_eq!(settings.inbox.keep_read, 0);
+        assert_eq!(settings.delivery, Settings::default().delivery);
+        assert!(settings.delivery.template.starts_with("[message from {from}"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, why) in [
+            ("debouce_ms = 5", "there is no key `debouce_ms`; did you mean `debounce_ms`?"),
+            ("[delivery]\nkeep_read = 1", "there is no key `delivery.keep_read`; did you mean"),
+            ("debounce_ms = \"5\"", "invalid type: string \"5\", expected u64"),
+            ("[delivery]\nparallel = 0", "`delivery.parallel` must be more than 0"),
+            ("[delivery]\ntemplate = \"x\"", "`delivery.template` has no {text} in it"),
+            ("[delivery]\nconfirm = \"maybe\"", "unknown variant `maybe`"),
+            ("debounce_ms = ", "string values must be quoted"),
+        ] {
+            let error = Settings::parse(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

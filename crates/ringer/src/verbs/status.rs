@@ -1,0 +1,129 @@
+//! `ringer status`: how the daemon is, and what waits why.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use ringer_bridge::daemon::{self, Client, MemberStatus};
+use ringer_bridge::{Error, Journal, Queue, Roster};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{ago, cell, count};
+
+/// Show the daemon, the members, and what waits why
+///
+/// With no daemon running, it shows what is known of members without one. The state of a member is
+/// `ready`, `delivering`, `waiting` with the reason, or `no team` while its team is gone.
+#[derive(Debug, Args)]
+pub(crate) struct Status {}
+
+impl Status {
+    pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        let status = Client::connect(&context.state).and_then(|mut client| client.status());
+        match status {
+            Ok(status) => show(context, &status),
+            Err(Error::NotRunning) => without_daemon(context),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
+    if context.out.json {
+        let mut all = json!(status);
+        all["success"] = Value::Bool(true);
+        all["running"] = Value::Bool(true);
+        return Ok(context.out.data(&all)?);
+    }
+    let out = context.out;
+    let starting = if status.ready { "" } else { ", starting" };
+    out.line(&format!(
+        "daemon    running{starting}, process {}, for {}",
+        status.pid,
+        ago(time(status.started_at))
+    ))?;
+    let watching = &status.watching;
+    out.line(&format!(
+        "watching  {} ({}, {})",
+        cell(&status.teams_dir.to_string_lossy()),
+        watching.mode,
+        match watching.poll_ms {
+            Some(ms) => format!("every {ms} ms"),
+            None => count(watching.watches, "watch").replace("watchs", "watches"),
+        }
+    ))?;
+    if let Some(why) = &watching.why {
+        out.line(&format!("          {why}"))?;
+    }
+    for server in &status.servers {
+        out.line(&format!("tmux      {} ({})", cell(&server.socket), server.mode))?;
+    }
+    for problem in &status.problems {
+        out.line(&format!("problem   {problem}"))?;
+    }
+    out.line("")?;
+    table(context, &status.members)
+}
+
+fn table(context: &Context, members: &[MemberStatus]) -> Result<(), Failure> {
+    if members.is_empty() {
+        return Ok(context.out.line("no members yet; `ringer register --help` tells how")?);
+    }
+    let rows: Vec<_> = members
+        .iter()
+        .map(|m| {
+            let state = match &m.reason {
+                Some(reason) => format!("{}: {reason}", m.state),
+                None => m.state.clone(),
+            };
+            let queue = match m.failed {
+                0 => m.queued.to_string(),
+                failed => format!("{} ({failed} failed)", m.queued),
+            };
+            let last =
+                m.last_delivery.map_or("-".to_owned(), |at| format!("{} ago", ago(time(at))));
+            [cell(&m.name), cell(&m.team), cell(&m.pane), state, queue, last]
+        })
+        .collect();
+    context.out.table(["MEMBER", "TEAM", "PANE", "STATE", "QUEUE", "LAST DELIVERY"], &rows)?;
+    for member in members {
+        if let Some(detail) = &member.detail {
+            context.out.line(&format!("{}: {detail}", cell(&member.name)))?;
+        }
+    }
+    Ok(())
+}
+
+fn without_daemon(context: &Context) -> Result<(), Failure> {
+    let journal = Journal::open_existing(&context.state)?;
+    let roster = Roster::load(&context.state)?;
+    let mut members = Vec::new();
+    for entry in &roster.members {
+        let queue: Option<Queue> = journal.as_ref().map(|j| j.queue(&entry.id())).transpose()?;
+        members.push(MemberStatus {
+            team: entry.team.clone(),
+            team_dir: entry.team_dir.clone().into(),
+            name: entry.name.clone(),
+            agent_type: entry.agent_type.clone(),
+            pane: entry.pane.to_string(),
+            state: "no daemon".to_owned(),
+            queued: queue.as_ref().map_or(0, |q| q.queued),
+            failed: queue.as_ref().map_or(0, |q| q.failed),
+            reason: None,
+            detail: None,
+            waiting_since: None,
+            last_delivery: queue.and_then(|q| q.last_delivery),
+        });
+    }
+    if context.out.json {
+        let all = json!({"success": true, "running": false, "members": members});
+        return Ok(context.out.data(&all)?);
+    }
+    context.out.line("daemon    not running; start it with `ringer up`\n")?;
+    table(context, &members)
+}
+
+fn time(millis: i64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}

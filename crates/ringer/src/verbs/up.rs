@@ -1,0 +1,136 @@
+//! `ringer up`: the daemon, in the background.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ringer_bridge::daemon::Client;
+use serde_json::json;
+
+use crate::cli::Globals;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::program::program;
+
+/// Start the daemon in the background
+///
+/// Waits until it is ready. Its log is `daemon.log` in the state directory. If it runs already, all
+/// is well.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    timeout: u64,
+}
+
+/// A log larger than this is started anew; the old one is kept as `daemon.log.1`.
+const LARGE_LOG: u64 = 4 * 1024 * 1024;
+
+impl Up {
+    pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<(), Failure> {
+        if let Ok(client) = Client::connect(&context.state) {
+            return tell(context, client.daemon.pid, true);
+        }
+        let log = context.state.path().join("daemon.log");
+        let mut child = start(context, globals, &log)?;
+        let deadline = Instant::now() + Duration::from_secs(self.timeout);
+        loop {
+            if is_ready(context, child.id()) {
+                return tell(context, child.id(), false);
+            }
+            if let Ok(Some(status)) = child.try_wait() {
+                // Somebody else was faster: that is what was wanted.
+                if let Ok(client) = Client::connect(&context.state) {
+                    return tell(context, client.daemon.pid, true);
+                }
+                return Err(failed(context, &log, &format!("the daemon ended at once ({status})")));
+            }
+            if Instant::now() > deadline {
+                return Err(failed(context, &log, "the daemon is not ready yet"));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn tell(context: &Context, pid: u32, already: bool) -> Result<(), Failure> {
+    let people = if already {
+        format!("the daemon runs already, process {pid}")
+    } else {
+        format!("the daemon is ready, process {pid}")
+    };
+    let scripts = json!({"success": true, "pid": pid, "already_running": already});
+    Ok(context.out.answer(&people, &scripts)?)
+}
+
+fn is_ready(context: &Context, pid: u32) -> bool {
+    let status = Client::connect(&context.state).and_then(|mut client| client.status());
+    status.is_ok_and(|status| status.ready && status.pid == pid)
+}
+
+fn start(context: &Context, globals: &Globals, log: &Path) -> Result<Child, Failure> {
+    let cannot = |what: &str| {
+        let message = format!("could not {what}");
+        move |e: std::io::Error| Failure::new("internal_error", message).cause(&e)
+    };
+    let state = context.state.path();
+    if !state.exists() {
+        fs::create_dir_all(state).map_err(cannot("make the state directory"))?;
+        let private = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(state, private).map_err(cannot("make the state directory private"))?;
+    }
+    rotate(log);
+    let out = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
+    let out = out.map_err(cannot("open the log"))?;
+    let same = out.try_clone().map_err(cannot("open the log"))?;
+    let ringer = std::env::current_exe().map_err(cannot("find this program"))?;
+    let mut daemon = program(ringer);
+    daemon.arg("daemon").arg("--state-dir").arg(state);
+    let absolute = |path: &PathBuf| context.cwd.join(path);
+    if let Some(dir) = &globals.claude_dir {
+        daemon.arg("--claude-dir").arg(absolute(dir));
+    }
+    if let Some(file) = &globals.config {
+        daemon.arg("--config").arg(absolute(file));
+    }
+    daemon.args((0..globals.verbose).map(|_| "-v"));
+    // Its own group: Ctrl-C in this terminal is not meant for it. And not in this directory, which
+    // somebody may want to unmount.
+    daemon.stdin(Stdio::null()).stdout(same).stderr(out).process_group(0).current_dir("/");
+    daemon.spawn().map_err(cannot("start the daemon"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "nobody else reads or writes our log meanwhile")]
+fn rotate(log: &Path) {
+    if log.metadata().is_ok_and(|meta| meta.len() > LARGE_LOG) {
+        fs::rename(log, log.with_extension("log.1")).ok();
+    }
+}
+
+/// With the last lines of the log, which say why.
+fn failed(context: &Context, log: &Path, message: &str) -> Failure {
+    let tail = last_lines(log, 10).unwrap_or_default();
+    if !context.out.json {
+        context.out.note(tail.trim_end());
+    }
+    Failure::new("not_ready", message)
+        .hint(&format!("the whole log is {}", log.display()))
+        .detail("log", json!(tail))
+}
+
+fn last_lines(path: &Path, count: usize) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let from = file.metadata()?.len().saturating_sub(16 * 1024);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines[lines.len().saturating_sub(count)..].join("\n"))
+}
