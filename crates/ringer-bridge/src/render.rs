@@ -72,7 +72,7 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             for (word, said) in [("Reason", idle_reason), ("Summary", summary), ("Result", result)]
             {
                 if let Some(said) = said {
-                    text.push_str(&format!("\n{word}: {said}"));
+                    text = format!("{text}\n{word}: {said}");
                 }
             }
             ("idle".into(), text)

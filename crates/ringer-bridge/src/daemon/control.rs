@@ -51,8 +51,8 @@ pub(crate) fn socket_path(state: &StateDir, runtime_dir: Option<&Path>) -> Resul
         None => state.path().join("control.sock"),
         Some(dir) => {
             let hash = Sha256::digest(state.path().as_os_str().as_encoded_bytes());
-            let name: String = hash[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-            dir.join("ringer").join(format!("{name}.sock"))
+            let name = u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"));
+            dir.join("ringer").join(format!("{name:016x}.sock"))
         }
     };
     if path.as_os_str().len() > LONGEST_PATH {

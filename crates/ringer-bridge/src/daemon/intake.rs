@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::journal::{Intake, Journal, MemberId};
 
 /// Whose inbox a file is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Owner {
     pub(crate) member: MemberId,
     pub(crate) team: String,
@@ -43,10 +43,14 @@ pub(crate) fn read_inbox(
     })
 }
 
-/// Sees which of our own messages were taken from somebody else's inbox; how many were not.
-pub(crate) fn read_receipts(journal: &Journal, path: &Path) -> Result<usize> {
+/// Sees which of our own messages were taken from somebody else's inbox.
+pub(crate) fn read_receipts(journal: &Journal, path: &Path) -> Result<()> {
+    let due = journal.receipts_due(path)?;
+    if due.is_empty() {
+        return Ok(());
+    }
     let inbox = Mailbox::new(path).read()?;
-    journal.receipts(path, &inbox, SystemTime::now())
+    journal.receipts(&due, &inbox, SystemTime::now())
 }
 
 /// Until the writer's lock directory is gone, but not beyond the deadline: one that a crash left

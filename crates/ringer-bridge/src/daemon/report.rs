@@ -1,6 +1,6 @@
 //! How the daemon is, put together for whoever asks.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) poll: Duration,
     pub(crate) roster: Roster,
     pub(crate) teams: HashSet<PathBuf>,
-    pub(crate) problems: BTreeMap<String, String>,
+    pub(crate) problems: Vec<String>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -49,7 +49,7 @@ impl Report {
                 .map(|(socket, mode)| ServerStatus { socket, mode: mode.to_owned() })
                 .collect(),
             members: self.roster.members.iter().map(|entry| self.member(entry)).collect(),
-            problems: self.problems.values().cloned().collect(),
+            problems: self.problems.clone(),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService, Team};
+use ringer_teams::{ClaudeDir, Member, NewMember, Outcome, SyntheticMemberService, Team};
 use tracing::{info, warn};
 
 use crate::error::Result;
@@ -46,7 +46,7 @@ pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<
     visit.exists = true;
     for entry in ours {
         let id = MemberId::new(dir, &entry.name);
-        let there = team.config.member(&entry.name).is_some_and(|m| m.is_synthetic());
+        let there = team.config.member(&entry.name).is_some_and(Member::is_synthetic);
         visit.restored |= !there;
         if !there && let Err(error) = put_back(state, &team, entry) {
             warn!(member = %id, "could not be put back on the team: {error}");

@@ -255,7 +255,7 @@ fn directory(path: &Path) -> Option<Directory> {
 fn explain(error: &notify::Error) -> String {
     let limit = |name: &str| {
         let value = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}"));
-        value.map(|text| text.trim().to_owned()).unwrap_or_else(|_| "?".to_owned())
+        value.map_or_else(|_| "?".to_owned(), |text| text.trim().to_owned())
     };
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => format!(

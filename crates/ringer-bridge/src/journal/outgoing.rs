@@ -2,6 +2,7 @@
 //!
 //! Owns their states: `written → taken`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -66,33 +67,46 @@ impl Journal {
         })
     }
 
-    /// Looks which of our messages were taken from an inbox, and returns how many are left there.
-    pub fn receipts(&self, path: &Path, inbox: &Inbox, now: SystemTime) -> Result<usize> {
-        let due: Vec<(i64, String)> = self.read(|connection| {
+    /// The messages of ours in an inbox that nobody has taken yet.
+    pub(crate) fn receipts_due(&self, path: &Path) -> Result<Vec<Due>> {
+        self.read(|connection| {
             let mut due = connection.prepare_cached(
                 "SELECT messages.id, msg_id FROM messages JOIN mailboxes ON mailboxes.id = mailbox \
                  WHERE path = ?1 AND state = 'written'",
             )?;
-            due.query_map([text(path)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-        })?;
-        let unread = |id: &str| {
-            inbox.entries().any(|entry| !entry.read && entry.msg_id.as_deref() == Some(id))
-        };
-        let taken: Vec<i64> =
-            due.iter().filter(|(_, msg_id)| !unread(msg_id)).map(|(id, _)| *id).collect();
-        if !taken.is_empty() {
-            self.write(Sync::Later, |connection| {
-                for id in &taken {
-                    connection
-                        .prepare_cached(
-                            "UPDATE messages SET state = 'taken', revision = ?2, \
-                             delivered_at = ?3, changed_at = ?3 WHERE id = ?1",
-                        )?
-                        .execute(params![id, next_revision(connection)?, millis(now)])?;
-                }
-                Ok(())
-            })?;
-        }
-        Ok(due.len() - taken.len())
+            let row = |row: &rusqlite::Row<'_>| Ok(Due { id: row.get(0)?, msg_id: row.get(1)? });
+            due.query_map([text(path)], row)?.collect()
+        })
     }
+
+    /// Notes which of them were taken: those that are marked as read, or gone.
+    pub(crate) fn receipts(&self, due: &[Due], inbox: &Inbox, now: SystemTime) -> Result<()> {
+        let unread: HashSet<&str> = inbox
+            .entries()
+            .filter(|entry| !entry.read)
+            .filter_map(|entry| entry.msg_id.as_deref())
+            .collect();
+        let taken: Vec<&Due> =
+            due.iter().filter(|due| !unread.contains(due.msg_id.as_str())).collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        self.write(Sync::Later, |connection| {
+            let mut take = connection.prepare_cached(
+                "UPDATE messages SET state = 'taken', revision = ?2, delivered_at = ?3, \
+                 changed_at = ?3 WHERE id = ?1",
+            )?;
+            for due in &taken {
+                take.execute(params![due.id, next_revision(connection)?, millis(now)])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A message of ours that somebody should take.
+#[derive(Debug)]
+pub(crate) struct Due {
+    id: i64,
+    msg_id: String,
 }

@@ -10,7 +10,6 @@ use notify::{RecursiveMode, Watcher};
 use ringer_bridge::{Direction, Filter, Journal, Message, State};
 use serde_json::json;
 
-use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::cell;
@@ -46,15 +45,11 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let team_dir = match &self.team {
-            None => None,
-            // A team that is gone is still in the journal, under the directory that it had.
-            Some(name) => Some(
-                context
-                    .team(&TeamArg { team: Some(name.clone()) })
-                    .map_or_else(|_| context.claude.teams_dir().join(name), |t| t.dir().to_owned()),
-            ),
-        };
+        // A team that is gone is still in the journal, under the directory that it had.
+        let team_dir = self.team.as_ref().map(|name| {
+            let gone = |_| context.claude.teams_dir().join(name);
+            context.claude.team(name).map_or_else(gone, |team| team.dir().to_owned())
+        });
         let mut filter = Filter {
             team_dir,
             member: self.member.clone(),

@@ -77,7 +77,9 @@ impl Register {
             warnings.push(format!("the lead of {} has ended", team.name()));
         }
         if !context.out.json {
-            warnings.iter().for_each(|warning| context.out.note(&format!("warning: {warning}")));
+            for warning in &warnings {
+                context.out.note(&format!("warning: {warning}"));
+            }
         }
         let people = format!("{} {} on {}", outcome.as_str(), self.name, team.name());
         let scripts = json!({

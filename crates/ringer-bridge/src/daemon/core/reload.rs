@@ -1,0 +1,70 @@
+//! Taking over a changed roster, and changed settings.
+//!
+//! Owns what follows from them. A file with a mistake in it changes nothing.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tracing::info;
+
+use super::super::deliver::one_line;
+use super::super::router::Place;
+use super::super::watcher::Stage;
+use super::{Core, now};
+use crate::journal::MemberId;
+use crate::roster::{Roster, RosterEntry};
+use crate::settings::Settings;
+
+impl Core {
+    pub(super) fn load_roster(&mut self) {
+        let loaded = tokio::task::block_in_place(|| Roster::load(&self.options.state));
+        let roster = match loaded {
+            Ok(roster) => roster,
+            Err(error) => return self.problems.report("roster", &one_line(&error)),
+        };
+        self.problems.solve("roster");
+        if roster == self.roster && self.ready {
+            return;
+        }
+        let before = std::mem::replace(&mut self.roster, roster);
+        let places = self.roster.members.iter().map(|entry| Place {
+            id: entry.id(),
+            pane: entry.pane.clone(),
+            occupant: entry.occupant.clone(),
+        });
+        self.router.assign(places.collect());
+        let members: HashSet<MemberId> = self.roster.members.iter().map(RosterEntry::id).collect();
+        self.inboxes.retain(|_, owner| members.contains(&owner.member));
+        let known: HashSet<MemberId> = before.members.iter().map(RosterEntry::id).collect();
+        for id in members.difference(&known) {
+            self.router.wake(id);
+            self.visit(id.team_dir.clone(), now(Stage::Closed));
+        }
+    }
+
+    pub(super) fn load_settings(&mut self) {
+        let options = &self.options;
+        let loaded =
+            tokio::task::block_in_place(|| Settings::load(&options.config, options.config_named));
+        match loaded {
+            Err(error) => {
+                self.problems.report("settings", &format!("{error}; the old settings stay"));
+            }
+            Ok(new) => {
+                self.problems.solve("settings");
+                let old = self.shared.settings();
+                if *old == new {
+                    return;
+                }
+                info!("settings changed");
+                let (was, is) = (old.delivery.parallel, new.delivery.parallel);
+                if is > was {
+                    self.shared.typing.add_permits(is - was);
+                } else {
+                    self.shared.typing.forget_permits(was - is);
+                }
+                self.settings.send_replace(Arc::new(new));
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What is done beside the core: everything that may wait for a file.
+//!
+//! Owns when: one job of a kind at a time, again if something happened meanwhile, later if its time
+//! has not come. So a burst on one inbox is read once, and one bad file holds up nobody else.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ringer_teams::ClaudeDir;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
+
+use super::core::Event;
+use super::intake::{self, Owner};
+use super::router::{Shared, blocking};
+use super::visit::{self, Visit};
+use super::watcher::Noted;
+use crate::error::Result;
+
+/// At a time: each may wait for a second for a file that somebody is writing.
+const AT_A_TIME: usize = 16;
+
+/// Something to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Job {
+    /// Put members on the team in this directory, and find their inboxes.
+    Visit(PathBuf),
+    /// Read an inbox of ours.
+    Read(PathBuf, Owner),
+    /// See what was taken from somebody else's inbox.
+    Receipts(PathBuf),
+}
+
+impl Job {
+    /// What it is about.
+    pub(crate) fn about(&self) -> String {
+        let (Self::Visit(path) | Self::Read(path, _) | Self::Receipts(path)) = self;
+        path.display().to_string()
+    }
+}
+
+/// What a job came to.
+#[derive(Debug)]
+pub(crate) enum Finding {
+    Visit(Visit),
+    /// So many new messages.
+    Mail(usize),
+    /// What the journal now says of our own messages there.
+    Receipts,
+}
+
+/// All jobs.
+pub(crate) struct Jobs {
+    claude: ClaudeDir,
+    shared: Arc<Shared>,
+    events: mpsc::Sender<Event>,
+    permits: Arc<Semaphore>,
+    /// Those that run, and whether each is to be done again.
+    running: HashMap<Job, Option<Noted>>,
+    /// Those whose time has not come.
+    due: BTreeMap<Job, (Instant, Noted)>,
+}
+
+impl Jobs {
+    pub(crate) fn new(claude: ClaudeDir, shared: Arc<Shared>, events: mpsc::Sender<Event>) -> Self {
+        let permits = Arc::new(Semaphore::new(AT_A_TIME));
+        Self { claude, shared, events, permits, running: HashMap::new(), due: BTreeMap::new() }
+    }
+
+    /// Whether none runs.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Lets it be done; if it runs already, once more afterwards.
+    pub(crate) fn start(&mut self, job: Job, noted: Noted) {
+        if let Some(again) = self.running.get_mut(&job) {
+            let old = *again.get_or_insert(noted);
+            *again = Some(Noted { since: old.since, stage: old.stage.min(noted.stage) });
+            return;
+        }
+        self.due.remove(&job);
+        self.running.insert(job.clone(), None);
+        let (claude, shared) = (self.claude.clone(), self.shared.clone());
+        let (permits, events) = (self.permits.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let _permit = permits.acquire_owned().await;
+            let done = blocking(move || {
+                let finding = run(&job, noted, &claude, &shared);
+                Event::Finished(job, finding)
+            });
+            // If nobody listens any more, the daemon ends.
+            events.send(done.await).await.ok();
+        });
+    }
+
+    /// Lets it be done then, unless something happens before.
+    pub(crate) fn start_at(&mut self, when: Instant, job: Job, noted: Noted) {
+        self.due.entry(job).or_insert((when, noted));
+    }
+
+    /// It is done; if it is to be done again, it has begun.
+    pub(crate) fn finished(&mut self, job: &Job) {
+        if let Some(Some(again)) = self.running.remove(job) {
+            self.start(job.clone(), again);
+        }
+    }
+
+    /// When the next is due.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.due.values().map(|(when, _)| *when).min()
+    }
+
+    /// Starts what is due.
+    pub(crate) fn start_due(&mut self, now: Instant) {
+        let due = self.due.iter().filter(|(_, (when, _))| *when <= now);
+        for (job, noted) in due.map(|(job, (_, noted))| (job.clone(), *noted)).collect::<Vec<_>>() {
+            self.start(job, noted);
+        }
+    }
+}
+
+fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<Finding> {
+    let journal = &shared.journal;
+    Ok(match job {
+        Job::Visit(dir) => Finding::Visit(visit::visit(claude, &shared.state, dir)?),
+        Job::Read(path, owner) => {
+            let debounce = shared.settings().debounce();
+            Finding::Mail(intake::read_inbox(journal, path, owner, noted, debounce)?)
+        }
+        Job::Receipts(path) => {
+            intake::read_receipts(journal, path)?;
+            Finding::Receipts
+        }
+    })
+}
