@@ -18,7 +18,7 @@ demo:
 
 # Benchmarks; each prints its goal and whether it was met.
 bench:
-    cargo bench --quiet --package ringer --bench files
+    cargo bench --quiet --package ringer --bench files --bench delivery
 
 # Formats the code.
 fmt:

@@ -1,7 +1,7 @@
 //! Children of tests: started in one place, and gone when the test is.
 
 use std::ffi::OsStr;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,21 @@ impl Running {
     pub fn start(command: &mut Command) -> Result<Self> {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(Self(Some(command.spawn()?)))
+    }
+
+    /// Starts it with its input and output as the command has them.
+    pub fn start_as_it_is(command: &mut Command) -> Result<Self> {
+        Ok(Self(Some(command.spawn()?)))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().expect("taken only at the end").id()
+    }
+
+    /// Its input, once, if that is a pipe.
+    pub fn stdin(&mut self) -> Option<ChildStdin> {
+        self.0.as_mut().and_then(|child| child.stdin.take())
     }
 
     /// Kills it with SIGKILL and waits until it is gone; whether it had ended well before.

@@ -3,6 +3,7 @@
 //! Owns one server on a socket of its own; it never sees the user's.
 
 use std::cell::Cell;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,10 +88,11 @@ impl Tmux {
     /// Ends the server and everything in it, and waits until it is gone.
     pub fn kill(&self) -> Result<()> {
         let Some(pid) = self.pid.get() else { return Ok(()) };
+        // By signal: the socket may have been removed with its directory, and a stopped server takes
+        // no command.
+        self.signal(Signal::TERM).ok();
         self.resume().ok();
-        self.run(&["kill-server"]).ok();
-        let process = Path::new("/proc").join(pid.to_string());
-        wait_for("tmux to end", PATIENCE, || (!process.exists()).then_some(()))?;
+        wait_for("tmux to end", PATIENCE, || ended(pid).then_some(()))?;
         self.pid.set(None);
         Ok(())
     }
@@ -99,6 +101,12 @@ impl Tmux {
         let pid = self.pid.get().and_then(Pid::from_raw).context("the server does not run")?;
         Ok(kill_process(pid, signal)?)
     }
+}
+
+/// In a container nobody may be there to bury it: a zombie has ended too.
+fn ended(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
 }
 
 impl Drop for Tmux {
