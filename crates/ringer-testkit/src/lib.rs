@@ -5,6 +5,7 @@
 
 mod cache;
 mod claude;
+mod daemon;
 mod model;
 mod npm;
 mod process;
@@ -14,6 +15,7 @@ mod world;
 
 pub use cache::cache_dir;
 pub use claude::{CLAUDE_VERSIONS, Claude};
+pub use daemon::{Daemon, Lead, Worker, Writing};
 pub use model::{Model, Turn};
 pub use npm::{node_with, npm_package};
 pub use process::{Running, command, wait_for};

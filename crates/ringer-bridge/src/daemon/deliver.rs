@@ -18,7 +18,7 @@ use ringer_panes::{Fault, Needle, Occupant, Pane, Payload, Screen, Sight, Verdic
 use ringer_teams::stored;
 use tracing::warn;
 
-use super::router::{Place, Shared, blocking};
+use super::router::{Place, Shared, here};
 use crate::error::Error;
 use crate::journal::{Delivered, Message};
 use crate::render::{SECOND_COPY, render};
@@ -77,12 +77,24 @@ impl Later {
     }
 }
 
+/// What was seen of a pane a moment ago.
+#[derive(Debug)]
+pub(crate) struct Glimpse {
+    pub(crate) at: Instant,
+    pub(crate) sight: Sight,
+}
+
+/// So long a glimpse is as good as a look. Whether the same program still runs there and takes keys
+/// is checked again in the very command that types.
+const GLIMPSE: Duration = Duration::from_millis(20);
+
 /// A delivery in hand.
 pub(crate) struct Delivery<'a, P> {
     pub(crate) pane: &'a mut P,
     pub(crate) place: &'a Place,
     pub(crate) message: &'a Message,
     pub(crate) shared: &'a Shared,
+    pub(crate) glimpse: Option<Glimpse>,
     /// What the screen showed when the text did not appear on it.
     pub(crate) blank: &'a mut Option<Screen>,
 }
@@ -92,10 +104,13 @@ impl<P: Pane> Delivery<'_, P> {
     pub(crate) async fn run(mut self) -> Result<(), Later> {
         let settings = self.shared.settings();
         let permit = self.shared.typing.acquire().await.expect("it is never closed");
-        let sight = self.pane.look().await?;
-        self.admit(&sight).await?;
+        let sight = match self.glimpse.take() {
+            Some(glimpse) if glimpse.at.elapsed() < GLIMPSE => glimpse.sight,
+            _ => self.pane.look().await?,
+        };
+        self.admit(&sight)?;
         if self.message.copies > 0 {
-            let needle = Needle::of(&self.payload(&settings, self.message.copies).await?);
+            let needle = Needle::of(&self.payload(&settings, self.message.copies)?);
             let shown = count(&needle, &sight.screen) > self.message.shown_before.unwrap_or(0);
             if shown {
                 drop(permit);
@@ -109,12 +124,11 @@ impl<P: Pane> Delivery<'_, P> {
                 return Err(not_shown().note(Note::Failed));
             }
         }
-        let payload = self.payload(&settings, self.message.copies + 1).await?;
+        let payload = self.payload(&settings, self.message.copies + 1)?;
         let needle = Needle::of(&payload);
         let queued = since(self.message.received_at);
         let (id, before) = (self.message.id, count(&needle, &sight.screen));
-        self.journal(move |journal| journal.delivering(id, before, queued, SystemTime::now()))
-            .await?;
+        here(|| self.shared.journal.delivering(id, before, queued, SystemTime::now()))?;
         let start = Instant::now();
         if let Err(fault) = self.pane.paste(&payload, &sight.occupant).await {
             // If nothing was typed for sure, there is no copy of it anywhere.
@@ -132,7 +146,7 @@ impl<P: Pane> Delivery<'_, P> {
     }
 
     /// Whether this is our worker and may be typed to.
-    async fn admit(&self, sight: &Sight) -> Result<(), Later> {
+    fn admit(&self, sight: &Sight) -> Result<(), Later> {
         let (known, now) = (&self.place.occupant, &sight.occupant);
         match known.as_ref().map(|known| Occupant::judge(known, now)) {
             Some(Verdict::Shell) => return Err(Later::new("shell", SHELL)),
@@ -147,11 +161,9 @@ impl<P: Pane> Delivery<'_, P> {
         }
         // Seen for the first time, started again, or started from the shell that was seen before.
         if known.as_ref().is_none_or(|known| known.pid != now.pid || known.is_shell()) {
-            let (state, place, now) = (self.shared.state.clone(), self.place.clone(), now.clone());
-            let bound = blocking(move || {
-                Roster::bind(&state, &place.id.team_dir, &place.id.name, &place.pane, &now)
-            });
-            if let Err(error) = bound.await {
+            let (id, pane) = (&self.place.id, &self.place.pane);
+            let bind = || Roster::bind(&self.shared.state, &id.team_dir, &id.name, pane, now);
+            if let Err(error) = here(bind) {
                 warn!(member = %self.place.id, "{}", one_line(&error));
             }
         }
@@ -200,8 +212,7 @@ impl<P: Pane> Delivery<'_, P> {
 
     async fn enter(&mut self, settings: &Settings, occupant: &Occupant) -> Result<(), Later> {
         tokio::time::sleep(settings.settle()).await;
-        let id = self.message.id;
-        self.journal(move |journal| journal.entering(id)).await?;
+        here(|| self.shared.journal.entering(self.message.id))?;
         self.pane.enter(occupant).await.map_err(|fault| {
             let note = if fault.uncertain() { Note::Nothing } else { Note::NotEntered };
             Later::from(fault).note(note)
@@ -214,9 +225,10 @@ impl<P: Pane> Delivery<'_, P> {
         let id = self.message.id;
         let how = Delivered { typed, shown, now: SystemTime::now() };
         let mut pause = Duration::from_millis(50);
-        while let Err(later) = self.journal(move |journal| journal.delivered(id, &how)).await {
-            warn!(message = id, "delivered, but the journal does not know: {}", later.detail);
-            self.shared.trouble(&self.place.id, Some(&later.detail));
+        while let Err(error) = here(|| self.shared.journal.delivered(id, &how)) {
+            let why = one_line(&error);
+            warn!(message = id, "delivered, but the journal does not know: {why}");
+            self.shared.trouble(&self.place.id, Some(&why));
             if self.shared.pause_or_stop(pause).await {
                 return;
             }
@@ -225,12 +237,12 @@ impl<P: Pane> Delivery<'_, P> {
     }
 
     /// What the `copy`th time of typing it types.
-    async fn payload(&self, settings: &Settings, copy: u32) -> Result<Payload, Later> {
+    fn payload(&self, settings: &Settings, copy: u32) -> Result<Payload, Later> {
         let message = self.message;
         let mut text = message.text.clone();
         if text.len() > settings.delivery.longest_text {
             let (dir, name) = (self.shared.state.messages(), format!("message-{}", message.id));
-            let kept = blocking(move || stored(&text, &dir, &name)).await;
+            let kept = here(|| stored(&text, &dir, &name));
             text = kept.map_err(|error| Later {
                 reason: "long text",
                 detail: one_line(&error),
@@ -240,14 +252,6 @@ impl<P: Pane> Delivery<'_, P> {
         let words = render(&settings.delivery.template, message, &text);
         let mark = if copy > 1 { SECOND_COPY } else { "" };
         Ok(Payload::new(&format!("{mark}{words}")))
-    }
-
-    async fn journal<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&crate::journal::Journal) -> crate::error::Result<T> + Send + 'static,
-    ) -> Result<T, Later> {
-        let journal = self.shared.journal.clone();
-        Ok(blocking(move || work(&journal)).await?)
     }
 }
 

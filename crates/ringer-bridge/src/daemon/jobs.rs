@@ -84,15 +84,21 @@ impl Jobs {
         self.running.insert(job.clone(), None);
         let (claude, shared) = (self.claude.clone(), self.shared.clone());
         let (permits, events) = (self.permits.clone(), self.events.clone());
-        tokio::spawn(async move {
-            let _permit = permits.acquire_owned().await;
-            let done = blocking(move || {
-                let finding = run(&job, noted, &claude, &shared);
-                Event::Finished(job, finding)
-            });
+        let work = move || {
+            let finding = run(&job, noted, &claude, &shared);
             // If nobody listens any more, the daemon ends.
-            events.send(done.await).await.ok();
-        });
+            events.blocking_send(Event::Finished(job, finding)).ok();
+        };
+        match permits.clone().try_acquire_owned() {
+            Ok(permit) => drop(tokio::task::spawn_blocking(move || {
+                work();
+                drop(permit);
+            })),
+            Err(_) => drop(tokio::spawn(async move {
+                let _permit = permits.acquire_owned().await;
+                blocking(work).await;
+            })),
+        }
     }
 
     /// Lets it be done then, unless something happens before.
@@ -127,7 +133,14 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
         Job::Visit(dir) => Finding::Visit(visit::visit(claude, &shared.state, dir)?),
         Job::Read(path, owner) => {
             let debounce = shared.settings().debounce();
-            Finding::Mail(intake::read_inbox(journal, path, owner, noted, debounce)?)
+            shared.expect(&owner.member);
+            let count = intake::read_inbox(journal, path, owner, noted, debounce)?;
+            if count > 0 {
+                // The delivery need not wait for the disk, nor for the core.
+                shared.ring(&owner.member);
+                journal.sync()?;
+            }
+            Finding::Mail(count)
         }
         Job::Receipts(path) => {
             intake::read_receipts(journal, path)?;

@@ -11,6 +11,8 @@ use crate::journal::{Journal, to_mark};
 
 /// Brings an inbox up to date with the journal, keeping `tail` entries that were read.
 pub(crate) fn mark(journal: &Journal, path: &Path, tail: usize) -> Result<Tidied> {
+    // From here on the journal may be the only one that has the text.
+    journal.sync()?;
     let delivered = journal.unmarked(path)?;
     let mailbox = Mailbox::new(path);
     let inbox = mailbox.read()?;

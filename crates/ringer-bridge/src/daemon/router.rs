@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use ringer_panes::{Address, Fault, Occupant, Screen, TmuxPane, TmuxServers};
+use ringer_panes::{Address, Fault, Occupant, Pane, Screen, TmuxPane, TmuxServers};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::deliver::{Delivery, Later, Note, one_line};
+use super::deliver::{Delivery, Glimpse, Later, Note, one_line};
 use super::marker;
 use crate::error::Result;
 use crate::journal::{Journal, MemberId, Message};
@@ -44,6 +44,16 @@ pub(crate) struct Shared {
     settings: watch::Receiver<Arc<Settings>>,
     stop: watch::Receiver<bool>,
     troubles: Mutex<HashMap<MemberId, String>>,
+    bells: Mutex<HashMap<MemberId, Arc<Bell>>>,
+}
+
+/// How a courier hears of mail.
+#[derive(Debug, Default)]
+struct Bell {
+    /// There is some.
+    mail: Notify,
+    /// There may be some in a moment.
+    coming: Notify,
 }
 
 impl Shared {
@@ -55,7 +65,16 @@ impl Shared {
     ) -> Self {
         let typing = Semaphore::new(settings.borrow().delivery.parallel);
         let servers = TmuxServers::new();
-        Self { journal, state, servers, typing, settings, stop, troubles: Mutex::default() }
+        Self {
+            journal,
+            state,
+            servers,
+            typing,
+            settings,
+            stop,
+            troubles: Mutex::default(),
+            bells: Mutex::default(),
+        }
     }
 
     pub(crate) fn settings(&self) -> Arc<Settings> {
@@ -72,6 +91,22 @@ impl Shared {
         tokio::time::timeout(pause, stop.wait_for(|stop| *stop)).await.is_ok()
     }
 
+    /// Tells whoever delivers to a member that there is mail; whether anybody does.
+    pub(crate) fn ring(&self, id: &MemberId) -> bool {
+        self.bell(id).map(|bell| bell.mail.notify_one()).is_some()
+    }
+
+    /// Tells it that mail is probably coming, so that it can look at the pane meanwhile.
+    pub(crate) fn expect(&self, id: &MemberId) {
+        if let Some(bell) = self.bell(id) {
+            bell.coming.notify_one();
+        }
+    }
+
+    fn bell(&self, id: &MemberId) -> Option<Arc<Bell>> {
+        self.bells.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
     /// What keeps a member's mail or its marks from going on, for `status`.
     pub(crate) fn trouble(&self, id: &MemberId, trouble: Option<&str>) {
         let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,6 +121,12 @@ impl Shared {
     }
 }
 
+/// Runs something that blocks for a moment, most often, right here: the other tasks of this thread
+/// go on in another.
+pub(crate) fn here<T>(work: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(work)
+}
+
 /// Runs something that blocks beside everything else.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.expect("blocking work does not panic")
@@ -96,14 +137,8 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 pub(crate) struct Router {
     shared: Arc<Shared>,
     places: HashMap<MemberId, Place>,
-    couriers: HashMap<MemberId, Handle>,
+    couriers: HashMap<MemberId, watch::Sender<Option<Place>>>,
     tasks: JoinSet<()>,
-}
-
-#[derive(Debug)]
-struct Handle {
-    mail: Arc<Notify>,
-    place: watch::Sender<Option<Place>>,
 }
 
 impl Router {
@@ -116,7 +151,7 @@ impl Router {
         self.places = places.into_iter().map(|place| (place.id.clone(), place)).collect();
         for (id, courier) in &self.couriers {
             let place = self.places.get(id).cloned();
-            courier.place.send_if_modified(|old| {
+            courier.send_if_modified(|old| {
                 let changed = *old != place;
                 *old = place;
                 changed
@@ -135,23 +170,28 @@ impl Router {
 
     /// There is something for a member, or to be marked for it.
     pub(crate) fn wake(&mut self, id: &MemberId) {
-        if let Some(courier) = self.couriers.get(id) {
-            courier.mail.notify_one();
-        } else if let Some(place) = self.places.get(id) {
-            let mail = Arc::new(Notify::new());
+        if self.shared.ring(id) {
+            return;
+        }
+        if let Some(place) = self.places.get(id) {
+            let bell = Arc::new(Bell::default());
+            let bells = self.shared.bells.lock();
+            bells.unwrap_or_else(PoisonError::into_inner).insert(id.clone(), bell.clone());
             let (send, receive) = watch::channel(Some(place.clone()));
             let courier = Courier {
                 id: id.clone(),
                 shared: self.shared.clone(),
-                mail: mail.clone(),
+                bell,
                 place: receive,
+                pane: None,
+                glimpse: None,
                 unmarked: 0,
                 mark_at: None,
                 mark_pause: FIRST_PAUSE,
                 blank: None,
             };
             self.tasks.spawn(courier.run());
-            self.couriers.insert(id.clone(), Handle { mail, place: send });
+            self.couriers.insert(id.clone(), send);
         }
     }
 
@@ -171,8 +211,12 @@ impl Router {
 struct Courier {
     id: MemberId,
     shared: Arc<Shared>,
-    mail: Arc<Notify>,
+    bell: Arc<Bell>,
     place: watch::Receiver<Option<Place>>,
+    /// The pane that was used last, with its address.
+    pane: Option<(Address, TmuxPane)>,
+    /// What was in it a moment ago.
+    glimpse: Option<Glimpse>,
     unmarked: u32,
     /// When the inbox is to be told again after it could not be.
     mark_at: Option<Instant>,
@@ -184,19 +228,22 @@ impl Courier {
     async fn run(mut self) {
         let mut stop = self.shared.stop.clone();
         let mut pause = FIRST_PAUSE;
-        let mut pane: Option<(Address, TmuxPane)> = None;
         while !self.shared.is_stopping() {
             let place = self.place.borrow_and_update().clone();
-            let next = self.next().await;
+            let next = here(|| self.shared.journal.next(&self.id));
             let outcome = match (&next, &place) {
                 (Ok(None), _) => {
                     self.shared.trouble(&self.id, None);
                     self.mark().await;
-                    tokio::select! {
-                        () = self.mail.notified() => {}
-                        _ = self.place.changed() => {}
-                        _ = stop.wait_for(|stop| *stop) => return,
-                        () = until(self.mark_at) => {}
+                    loop {
+                        tokio::select! {
+                            () = self.bell.mail.notified() => break,
+                            _ = self.place.changed() => break,
+                            _ = stop.wait_for(|stop| *stop) => return,
+                            () = until(self.mark_at) => break,
+                            () = self.bell.coming.notified() => {}
+                        }
+                        self.look_ahead(place.as_ref()).await;
                     }
                     continue;
                 }
@@ -209,7 +256,7 @@ impl Courier {
                     note: Note::Waiting,
                 }),
                 (Ok(Some(message)), Some(place)) => {
-                    match reach(&mut pane, &self.shared.servers, &place.pane) {
+                    match reach(&mut self.pane, &self.shared.servers, &place.pane) {
                         Err(fault) => Err(fault.into()),
                         Ok(pane) => {
                             let delivery = Delivery {
@@ -217,6 +264,7 @@ impl Courier {
                                 place,
                                 message,
                                 shared: &self.shared,
+                                glimpse: self.glimpse.take(),
                                 blank: &mut self.blank,
                             };
                             delivery.run().await
@@ -235,7 +283,7 @@ impl Courier {
                     }
                 }
                 Err(later) => {
-                    self.put_off(next.ok().flatten().as_ref(), &later).await;
+                    self.put_off(next.ok().flatten().as_ref(), &later);
                     self.mark().await;
                     // A new pane comes with news; anything else has to be looked for.
                     let wait = if matches!(later.reason, "no pane" | "not supported" | "removed") {
@@ -255,13 +303,20 @@ impl Courier {
         }
     }
 
-    async fn next(&self) -> Result<Option<Message>> {
-        let (journal, id) = (self.shared.journal.clone(), self.id.clone());
-        blocking(move || journal.next(&id)).await
+    /// Looks at the pane while the mail is still being read: by the time it is there, it is known
+    /// whether it can be typed.
+    async fn look_ahead(&mut self, place: Option<&Place>) {
+        self.glimpse = None;
+        if let Some(place) = place
+            && let Ok(pane) = reach(&mut self.pane, &self.shared.servers, &place.pane)
+            && let Ok(sight) = pane.look().await
+        {
+            self.glimpse = Some(Glimpse { at: std::time::Instant::now(), sight });
+        }
     }
 
     /// Writes down why a message waits, if that is news.
-    async fn put_off(&mut self, message: Option<&Message>, later: &Later) {
+    fn put_off(&mut self, message: Option<&Message>, later: &Later) {
         self.shared.trouble(&self.id, Some(&later.detail));
         let Some(message) = message else {
             return;
@@ -275,17 +330,16 @@ impl Courier {
         } else if !known {
             info!(member = %self.id, message = message.id, "waits: {}", later.detail);
         }
-        let (journal, id, reason, note) =
-            (self.shared.journal.clone(), message.id, later.reason, later.note);
+        let (journal, id, reason) = (&self.shared.journal, message.id, later.reason);
         let now = SystemTime::now();
-        let written = blocking(move || match note {
+        let written = here(|| match later.note {
             Note::Waiting => journal.waiting(id, reason, now),
             Note::NotTyped => journal.not_typed(id, reason, now),
             Note::NotEntered => journal.not_entered(id, reason, now),
             Note::Failed => journal.failed_for(id, reason, now),
             Note::Nothing => Ok(()),
         });
-        if let Err(error) = written.await {
+        if let Err(error) = written {
             warn!(member = %self.id, "{}", one_line(&error));
         }
     }

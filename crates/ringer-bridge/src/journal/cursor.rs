@@ -71,6 +71,10 @@ pub(super) fn compare<E>(
 ) -> Result<Found, E> {
     let mut kinds: HashMap<Identity, Kind> = HashMap::new();
     for (place, entry) in entries.iter().enumerate() {
+        // Nobody is to get it any more, and there is no other like it.
+        if entry.read && entry.msg_id.is_some() {
+            continue;
+        }
         let identity = Identity::of(entry);
         let kind = match kinds.entry(identity) {
             Slot::Occupied(slot) => slot.into_mut(),

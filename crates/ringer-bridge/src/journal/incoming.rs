@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::cursor::{Identity, compare, is_repeatable};
 use super::message::{MemberId, Message, State, text};
-use super::{Journal, Sync, micros, millis, next_revision};
+use super::{Journal, micros, millis, next_revision};
 use crate::error::Result;
 
 /// An inbox that was read.
@@ -43,25 +43,26 @@ pub struct Delivered {
 }
 
 impl Journal {
-    /// Takes in what is new in an inbox, and returns how many messages that were. When this
-    /// returns, a crash of the machine does not take them away.
+    /// Takes in what is new in an inbox, and returns how many messages that were.
     pub fn receive(&self, intake: &Intake<'_>) -> Result<usize> {
         let entries: Vec<&Entry> = intake.inbox.entries().collect();
         let path = text(intake.path);
         let found = self.read(|connection| {
-            let mut count = connection.prepare_cached(
-                "SELECT count FROM seen JOIN mailboxes ON mailboxes.id = mailbox \
-                 WHERE path = ?1 AND identity = ?2",
-            )?;
+            let mailbox: Option<i64> = connection
+                .prepare_cached("SELECT id FROM mailboxes WHERE path = ?1")?
+                .query_row([&path], |row| row.get(0))
+                .optional()?;
+            let mut count = connection
+                .prepare_cached("SELECT count FROM seen WHERE mailbox = ?1 AND identity = ?2")?;
             compare(&entries, |identity| {
-                let known = count.query_row(params![path, identity.bytes()], |row| row.get(0));
+                let known = count.query_row(params![mailbox, identity.bytes()], |row| row.get(0));
                 Ok(known.optional()?.unwrap_or(0))
             })
         })?;
         if found.grown.is_empty() {
             return Ok(0);
         }
-        self.write(Sync::Now, |connection| {
+        self.write(|connection| {
             let mailbox = mailbox_id(connection, &path)?;
             let mut see = connection
                 .prepare_cached("INSERT OR REPLACE INTO seen VALUES (?1, ?2, ?3)")?;
@@ -100,8 +101,8 @@ impl Journal {
     pub fn next(&self, member: &MemberId) -> Result<Option<Message>> {
         self.read(|connection| {
             let sql = format!(
-                "SELECT {} FROM messages WHERE team_dir = ?1 AND member = ?2 \
-                 AND state IN ('received', 'waiting', 'delivering') ORDER BY id LIMIT 1",
+                "SELECT {} FROM messages INDEXED BY message_queue \
+                 WHERE team_dir = ?1 AND member = ?2 AND state IN ('received', 'waiting', 'delivering') ORDER BY id LIMIT 1",
                 Message::COLUMNS
             );
             let mut next = connection.prepare_cached(&sql)?;
@@ -113,7 +114,7 @@ impl Journal {
     pub fn members_with_mail(&self) -> Result<Vec<MemberId>> {
         self.read(|connection| {
             let mut members = connection.prepare_cached(
-                "SELECT DISTINCT team_dir, member FROM messages \
+                "SELECT DISTINCT team_dir, member FROM messages INDEXED BY message_queue \
                  WHERE state IN ('received', 'waiting', 'delivering')",
             )?;
             members.query_map([], member_id)?.collect()
@@ -184,7 +185,7 @@ impl Journal {
     }
 
     fn set(&self, id: i64, what: &str, values: &[&dyn rusqlite::ToSql]) -> Result<()> {
-        self.write(Sync::Later, |connection| {
+        self.write(|connection| {
             let revision = next_revision(connection)?;
             let sql = format!("UPDATE messages SET revision = ?2, {what} WHERE id = ?1");
             let mut all: Vec<&dyn rusqlite::ToSql> = vec![&id, &revision];
@@ -238,7 +239,7 @@ impl Journal {
 
     /// They are marked as read in the inbox now.
     pub(crate) fn marked(&self, path: &Path, which: &HashMap<Identity, u32>) -> Result<()> {
-        self.write(Sync::Later, |connection| {
+        self.write(|connection| {
             let mailbox = mailbox_id(connection, &text(path))?;
             let mut mark = connection.prepare_cached(
                 "UPDATE messages SET marked = 1 \
@@ -263,7 +264,7 @@ impl Journal {
         if repeatable.is_empty() {
             return Ok(());
         }
-        self.write(Sync::Later, |connection| {
+        self.write(|connection| {
             let mailbox = mailbox_id(connection, &text(path))?;
             let mut forget = connection.prepare_cached(
                 "UPDATE seen SET count = max(count - 1, 0) WHERE mailbox = ?1 AND identity = ?2",

@@ -5,9 +5,11 @@
 //!
 //! # What a crash can lose
 //!
-//! A message is synced to the disk before anything is done with it. What is done with it later
-//! survives the end of the daemon at any instant, but not always that of the machine: the worker
-//! that it was typed to is then gone as well, and the entry in the inbox is still there.
+//! Whatever this module acknowledges survives the end of the process at any instant. The end of the
+//! machine it survives after [`Journal::sync`], which the daemon calls right after it took mail in,
+//! without letting the delivery wait for the disk, and in any case before it marks a message as read:
+//! until then the entry in the inbox is the durable copy, and the worker to which the message may
+//! have been typed is gone with the machine.
 
 mod cursor;
 mod incoming;
@@ -16,6 +18,9 @@ mod outgoing;
 mod query;
 mod schema;
 
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -44,13 +49,6 @@ pub struct Journal {
     connection: Arc<Mutex<Connection>>,
 }
 
-/// Whether a change must survive a crash of the machine once it is acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
-    Now,
-    Later,
-}
-
 impl Journal {
     /// Opens the journal of a state directory, and makes it if there is none.
     pub fn open(state: &StateDir) -> Result<Self> {
@@ -75,8 +73,16 @@ impl Journal {
     fn at(path: PathBuf, create: OpenFlags) -> Result<Self> {
         let fail = |source| Error::Journal { path: path.clone(), source };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+        if !create.is_empty() {
+            // SQLite gives its other files the permissions of this one.
+            let mut private = OpenOptions::new();
+            private.write(true).create(true).truncate(false).mode(0o600);
+            private.open(&path).map_err(Error::io("create", &path))?;
+        }
         let mut connection = Connection::open_with_flags(&path, flags).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
+        // All of ours: to prepare one takes longer than to run it.
+        connection.set_prepared_statement_cache_capacity(64);
         schema::prepare(&mut connection).map_err(|problem| match problem {
             schema::Problem::Sqlite(source) => fail(source),
             schema::Problem::Newer(version) => {
@@ -87,14 +93,22 @@ impl Journal {
         Ok(Self { path: path.into(), connection })
     }
 
+    /// Makes all that was acknowledged so far survive a crash of the machine.
+    ///
+    /// Syncs the write-ahead log beside SQLite, not through it: nobody has to wait for the disk who
+    /// did not ask for it. What is no longer in that log was synced when it was moved.
+    pub fn sync(&self) -> Result<()> {
+        let log = self.path.with_extension("db-wal");
+        match File::open(&log).and_then(|log| log.sync_data()) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("sync", log)(e)),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs one transaction that writes.
-    fn write<T>(
-        &self,
-        sync: Sync,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T> {
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        write(&mut connection, sync, work).map_err(|source| self.failed(source))
+        write(&mut connection, work).map_err(|source| self.failed(source))
     }
 
     /// Runs something that only reads.
@@ -110,11 +124,8 @@ impl Journal {
 
 fn write<T>(
     connection: &mut Connection,
-    sync: Sync,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
-    let level = if sync == Sync::Now { "FULL" } else { "NORMAL" };
-    connection.pragma_update(None, "synchronous", level)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let value = work(&transaction)?;
     transaction.commit()?;

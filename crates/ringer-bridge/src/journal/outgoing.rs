@@ -11,7 +11,7 @@ use rusqlite::params;
 
 use super::incoming::mailbox_id;
 use super::message::text;
-use super::{Journal, Sync, millis, next_revision};
+use super::{Journal, millis, next_revision};
 use crate::error::Result;
 
 /// A message that is in somebody's inbox.
@@ -31,7 +31,7 @@ pub(crate) struct Outgoing<'a> {
 impl Journal {
     /// Remembers what was sent.
     pub(crate) fn written(&self, sent: &Outgoing<'_>, now: SystemTime) -> Result<()> {
-        self.write(Sync::Later, |connection| {
+        self.write(|connection| {
             let mailbox = mailbox_id(connection, &text(sent.path))?;
             let mut insert = connection.prepare_cached(
                 "INSERT INTO messages (revision, direction, team_dir, team, member, peer, mailbox, \
@@ -91,7 +91,7 @@ impl Journal {
         if taken.is_empty() {
             return Ok(());
         }
-        self.write(Sync::Later, |connection| {
+        self.write(|connection| {
             let mut take = connection.prepare_cached(
                 "UPDATE messages SET state = 'taken', revision = ?2, delivered_at = ?3, \
                  changed_at = ?3 WHERE id = ?1",

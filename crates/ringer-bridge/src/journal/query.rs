@@ -7,7 +7,7 @@ use rusqlite::params;
 use serde::Serialize;
 
 use super::message::{MemberId, Message, State, text};
-use super::{Journal, Sync, millis};
+use super::{Journal, millis};
 use crate::error::Result;
 
 /// Which messages are wanted.
@@ -81,8 +81,8 @@ impl Journal {
         self.read(|connection| {
             let mut queue = connection.prepare_cached(
                 "SELECT \
-                 (SELECT count(*) FROM messages WHERE team_dir = ?1 AND member = ?2 \
-                    AND state IN ('received', 'waiting', 'delivering')), \
+                 (SELECT count(*) FROM messages INDEXED BY message_queue \
+                    WHERE team_dir = ?1 AND member = ?2 AND state IN ('received', 'waiting', 'delivering')), \
                  (SELECT count(*) FROM messages WHERE team_dir = ?1 AND member = ?2 \
                     AND direction = 'in' AND state = 'failed'), \
                  (SELECT delivered_at FROM messages WHERE team_dir = ?1 AND member = ?2 \
@@ -93,8 +93,8 @@ impl Journal {
                     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
                 })?;
             let mut head = connection.prepare_cached(
-                "SELECT reason, changed_at FROM messages WHERE team_dir = ?1 AND member = ?2 \
-                 AND state IN ('received', 'waiting', 'delivering') ORDER BY id LIMIT 1",
+                "SELECT reason, changed_at FROM messages INDEXED BY message_queue \
+                 WHERE team_dir = ?1 AND member = ?2 AND state IN ('received', 'waiting', 'delivering') ORDER BY id LIMIT 1",
             )?;
             let mut rows = head.query(params![member.dir(), member.name])?;
             let (reason, waiting_since) = match rows.next()? {
@@ -122,7 +122,7 @@ impl Journal {
         })?;
         let gone: Vec<i64> =
             mailboxes.iter().filter(|(_, path)| is_gone(Path::new(path))).map(|m| m.0).collect();
-        self.write(Sync::Later, |connection| {
+        self.write(|connection| {
             let pruned = connection.execute(
                 "DELETE FROM messages WHERE changed_at < ?1 \
                  AND (state = 'taken' OR (state = 'delivered' AND marked = 1))",

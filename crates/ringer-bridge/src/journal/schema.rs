@@ -87,6 +87,8 @@ impl From<rusqlite::Error> for Problem {
 /// Sets a connection up and brings the tables up to date.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), Problem> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    // When to wait for the disk is decided outside: see `Journal::sync`.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // One mebibyte is more than the queues of a thousand members need.
     connection.pragma_update(None, "cache_size", -1024)?;
