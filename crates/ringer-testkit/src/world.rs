@@ -96,6 +96,8 @@ impl World {
             .env("HOME", self.path())
             .env("CLAUDE_CONFIG_DIR", self.claude())
             .env("XDG_STATE_HOME", self.path().join("state"))
+            // Never the tmux server of whoever runs the tests.
+            .env("TMUX_TMPDIR", self.path())
             .current_dir(self.work());
         command
     }

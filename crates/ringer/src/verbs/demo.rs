@@ -1,5 +1,7 @@
 //! `ringer demo`: the way of a message, shown on a temporary team.
 
+mod stage;
+
 use std::fs::{self, DirBuilder};
 use std::io::Write as _;
 use std::path::Path;
@@ -7,7 +9,8 @@ use std::time::SystemTime;
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_bridge::{Letter, StateDir, post};
+use ringer_bridge::{Letter, Roster, StateDir, post};
+use ringer_panes::Address;
 use ringer_teams::{ClaudeDir, LEAD, NewMember, SyntheticMemberService};
 use serde_json::json;
 
@@ -15,9 +18,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{BOLD, GREEN, Output, RED};
 
+use stage::Stage;
+
 /// Show how it works, step by step, on a temporary team
 ///
-/// Nothing of yours is touched: the team is in a temporary directory and gone at the end.
+/// A team in a temporary directory, a daemon, and a worker in a tmux of its own (without tmux, all
+/// but that). Nothing of yours is touched, and all of it is gone at the end.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {}
 
@@ -34,28 +40,39 @@ struct Step {
 
 impl Demo {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let steps = play(&context.cwd)?;
+        let (steps, missing) = play(&context.cwd)?;
         if context.out.json {
             let steps: Vec<_> = steps
                 .iter()
                 .map(|s| json!({"title": s.title, "file": s.file, "content": s.after}))
                 .collect();
-            return Ok(context.out.data(&json!({"success": true, "steps": steps}))?);
+            let all = json!({"success": true, "steps": steps, "missing": missing});
+            return Ok(context.out.data(&all)?);
         }
         for (number, step) in (1..).zip(&steps) {
             context.out.styled(BOLD, &format!("{number}. {}\n", step.title))?;
             context.out.line(&format!("   {}", step.file))?;
             show_changes(context.out, &step.before, &step.after)?;
         }
-        context.out.line("Now with a real team: `ringer teams`, then `ringer register --help`.")?;
+        if let Some(missing) = missing {
+            context.out.line(&format!(
+                "Not shown: the message in a worker's pane, because {missing}.\n"
+            ))?;
+        }
+        context.out.line(
+            "Now with a real team: `ringer up`, then `ringer register NAME --pane tmux:%N` for a \
+             worker in tmux\n(`tmux display-message -p '#{pane_id}'` in its pane says which).",
+        )?;
         Ok(())
     }
 }
 
-fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
+/// The steps, and why the pane is not among them if it is not.
+fn play(cwd: &Path) -> Result<(Vec<Step>, Option<String>), Failure> {
     const CONFIG: &str = "teams/demo/config.json";
     const WORKERS: &str = "teams/demo/inboxes/rust-impl.json";
     const LEADS: &str = "teams/demo/inboxes/team-lead.json";
+    const PANE: &str = "the worker's pane in tmux";
 
     let world = tempfile::tempdir().map_err(|e| {
         Failure::new("internal_error", "could not make a temporary directory").cause(&e)
@@ -63,8 +80,9 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
     let claude = ClaudeDir::new(world.path());
     let state = StateDir::new(world.path().join("ringer"));
     let mut steps: Vec<Step> = Vec::new();
-    let mut show = |title: String, file: &'static str| {
-        let after = fs::read_to_string(world.path().join(file)).unwrap_or_default();
+    let mut show = |title: String, file: &'static str, screen: Option<String>| {
+        let text = || fs::read_to_string(world.path().join(file)).unwrap_or_default();
+        let after = screen.unwrap_or_else(text);
         let same = steps.iter().rfind(|step| step.file == file);
         let before = same.map_or_else(String::new, |step| step.after.clone());
         steps.push(Step { title, file, before, after });
@@ -72,14 +90,20 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
     let now = Timestamp::now().as_millisecond();
 
     found(world.path(), cwd, now)?;
-    show("Claude Code starts a team. Only the lead is on it.".into(), CONFIG);
+    show("Claude Code starts a team. Only the lead is on it.".into(), CONFIG, None);
 
-    SyntheticMemberService::register(&claude.team(TEAM)?, &NewMember::new(WORKER, cwd, now))?;
+    let stage = Stage::set(world.path());
+    let pane = stage.as_ref().map_or(Address::None, Stage::pane);
+    let member = NewMember::new(WORKER, cwd, now);
+    let team = claude.team(TEAM)?;
+    SyntheticMemberService::register(&team, &member)?;
+    Roster::enter(&state, &team, &member, Some((pane, None)))?;
     show(
         format!(
             "`ringer register {WORKER}` puts a worker on it. Claude's SendMessage now knows that name."
         ),
         CONFIG,
+        None,
     );
 
     let send = |from, to, text, summary| -> Result<String, Failure> {
@@ -89,18 +113,40 @@ fn play(cwd: &Path) -> Result<Vec<Step>, Failure> {
             posted.into_iter().next().map(|one| one.outcome).transpose()?.map(|one| one.held);
         Ok(format!("{:.0?}", held.unwrap_or_default()))
     };
+    let missing = match &stage {
+        Ok(stage) => {
+            stage.wait_until_ready(&state)?;
+            None
+        }
+        Err(missing) => Some(missing.clone()),
+    };
     let held = send(LEAD, WORKER, "Switch to a BTreeMap, please.", "Change data structure")?;
-    show(format!("The lead sends a message. The inbox was locked for {held}."), WORKERS);
-
-    claude.team(TEAM)?.mailbox(WORKER)?.mark_read(|_| true)?;
-    show("The worker has read it.".into(), WORKERS);
+    if let Ok(stage) = &stage {
+        let took = stage.wait_until_delivered(&state, &team.mailbox(WORKER)?)?;
+        show(
+            format!(
+                "The lead sends a message. {took} later the daemon has typed it to the worker."
+            ),
+            PANE,
+            Some(stage.screen()),
+        );
+        show(
+            "In the inbox, which was locked for moments, it is marked as read.".into(),
+            WORKERS,
+            None,
+        );
+    } else {
+        show(format!("The lead sends a message. The inbox was locked for {held}."), WORKERS, None);
+    }
 
     let held = send(WORKER, LEAD, "Done: 3 files, all tests pass.", "Switched to BTreeMap")?;
-    show(format!("The worker answers. The lead's inbox was locked for {held}."), LEADS);
+    show(format!("The worker answers. The lead's inbox was locked for {held}."), LEADS, None);
 
+    Roster::strike(&state, team.dir(), Some(WORKER))?;
     SyntheticMemberService::remove(&claude.team(TEAM)?, WORKER)?;
-    show(format!("`ringer remove {WORKER}` takes it off again. The rest is as it was."), CONFIG);
-    Ok(steps)
+    let title = format!("`ringer remove {WORKER}` takes it off again. The rest is as it was.");
+    show(title, CONFIG, None);
+    Ok((steps, missing))
 }
 
 /// A team as the newest Claude Code makes it.

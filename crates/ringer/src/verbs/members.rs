@@ -1,19 +1,20 @@
 //! `ringer members`: who is on a team.
 
 use clap::Args;
-use ringer_bridge::Roster;
+use ringer_bridge::{Journal, Queue, Roster};
 use ringer_teams::{Member, Team};
 use serde_json::{Value, json};
 
 use super::teams::unread_of;
 use crate::cli::TeamArg;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, one_line};
 use crate::output::cell;
 
 /// List the members of a team
 ///
-/// `lead` leads it, `ringer` members are ours, `claude` members are Claude Code's own.
+/// `lead` leads it, `ringer` members are ours, `claude` members are Claude Code's own. WAITING is how
+/// many messages the daemon has for a member of ours and why it cannot deliver them.
 #[derive(Debug, Args)]
 pub(crate) struct Members {
     #[command(flatten)]
@@ -31,6 +32,15 @@ impl Members {
         let pane = |member: &Member| {
             roster.find(team.dir(), &member.name).map(|entry| entry.pane.to_string())
         };
+        // So is what waits for it, as far as a daemon has seen it.
+        let journal = Journal::open_existing(&context.state).unwrap_or_else(|error| {
+            context.out.note(&format!("warning: {}", one_line(&error)));
+            None
+        });
+        let queue = |member: &Member| {
+            let id = roster.find(team.dir(), &member.name)?.id();
+            journal.as_ref()?.queue(&id).ok()
+        };
         for odd in &team.config.odd {
             context.out.note(&format!("warning: a member is not understood: {}", odd.why));
         }
@@ -40,11 +50,14 @@ impl Members {
                 .members
                 .iter()
                 .map(|m| {
+                    let queue = queue(m);
                     json!({
                         "name": m.name, "agent_id": m.agent_id, "kind": kind(&team, m),
                         "agent_type": m.agent_type, "model": m.model, "color": m.color,
                         "cwd": m.cwd, "joined_at": m.joined_at, "active": m.is_active,
                         "unread": unread_of(&team, &m.name), "pane": pane(m),
+                        "queued": queue.as_ref().map(|q| q.queued),
+                        "reason": queue.and_then(|q| q.reason),
                     })
                 })
                 .collect();
@@ -64,11 +77,21 @@ impl Members {
                     text(&m.model),
                     unread_of(&team, &m.name).map_or("?".to_owned(), |n| n.to_string()),
                     text(&pane(m)),
+                    queue(m).map_or("-".to_owned(), |queue| waiting(&queue)),
                 ]
             })
             .collect();
-        let headings = ["NAME", "KIND", "TYPE", "MODEL", "UNREAD", "PANE"];
+        let headings = ["NAME", "KIND", "TYPE", "MODEL", "UNREAD", "PANE", "WAITING"];
         Ok(context.out.table(headings, &rows)?)
+    }
+}
+
+/// How much waits, and why.
+fn waiting(queue: &Queue) -> String {
+    match (&queue.reason, queue.queued) {
+        (_, 0) => "-".to_owned(),
+        (Some(reason), n) => cell(&format!("{n}: {reason}")),
+        (None, n) => n.to_string(),
     }
 }
 
