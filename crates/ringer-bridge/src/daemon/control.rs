@@ -47,12 +47,13 @@ pub(crate) type Asked = (Request, oneshot::Sender<Value>);
 
 /// Where the daemon of a state directory listens.
 pub(crate) fn socket_path(state: &StateDir, runtime_dir: Option<&Path>) -> Result<PathBuf> {
-    let path = match runtime_dir {
+    // A variable that was inherited from another user's session names a place that is not ours.
+    let path = match runtime_dir.map(|dir| dir.join("ringer")).filter(|dir| make(dir).is_ok()) {
         None => state.path().join("control.sock"),
         Some(dir) => {
             let hash = Sha256::digest(state.path().as_os_str().as_encoded_bytes());
             let name = u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"));
-            dir.join("ringer").join(format!("{name:016x}.sock"))
+            dir.join(format!("{name:016x}.sock"))
         }
     };
     if path.as_os_str().len() > LONGEST_PATH {
@@ -61,11 +62,14 @@ pub(crate) fn socket_path(state: &StateDir, runtime_dir: Option<&Path>) -> Resul
     Ok(path)
 }
 
+/// Makes a directory for sockets, and sees that files can be made there.
+fn make(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    tempfile::tempfile_in(dir).map(drop)
+}
+
 /// Listens there. Whoever listened before is gone: we are the only daemon.
 pub(crate) fn listen(path: &Path) -> Result<UnixListener> {
-    let dir = path.parent().unwrap_or(Path::new("/"));
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
-    made.map_err(Error::io("create", dir))?;
     fs::remove_file(path).ok();
     let bound = UnixListener::bind(path).and_then(|listener| {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;

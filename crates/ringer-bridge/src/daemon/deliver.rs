@@ -120,7 +120,8 @@ impl<P: Pane> Delivery<'_, P> {
             if self.blank.as_ref() == Some(&sight.screen) {
                 return Err(not_shown());
             }
-            if self.message.copies >= MOST_COPIES && self.message.reason.is_some() {
+            let gave_up_before = self.message.reason.as_deref() == Some("not shown");
+            if self.message.copies >= MOST_COPIES && gave_up_before {
                 return Err(not_shown().note(Note::Failed));
             }
         }
