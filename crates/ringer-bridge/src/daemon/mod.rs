@@ -2,8 +2,10 @@
 //!
 //! Owns its start and its end. Everything in between is event, job and queue:
 //!
-//!     watcher ─► core ─► intake ─► journal ─► router ─► deliver ─► pane
-//!                  └───► visit (members)          └───► marker ─► inbox
+//! ```text
+//! watcher ─► core ─► intake ─► journal ─► router ─► deliver ─► pane
+//!              └───► visit (members)         └────► marker ─► inbox
+//! ```
 
 mod control;
 mod core;
