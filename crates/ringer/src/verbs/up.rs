@@ -38,6 +38,9 @@ impl Up {
             return tell(context, client.daemon.pid, true);
         }
         let log = context.state.path().join("daemon.log");
+        rotate(&log);
+        let old = log.metadata().map_or(0, |meta| meta.len());
+        let failed = |message: &str| failed(context, &log, old, message);
         let mut child = start(context, globals, &log)?;
         let deadline = Instant::now() + Duration::from_secs(self.timeout);
         loop {
@@ -49,10 +52,10 @@ impl Up {
                 if let Ok(client) = Client::connect(&context.state) {
                     return tell(context, client.daemon.pid, true);
                 }
-                return Err(failed(context, &log, &format!("the daemon ended at once ({status})")));
+                return Err(failed(&format!("the daemon ended at once ({status})")));
             }
             if Instant::now() > deadline {
-                return Err(failed(context, &log, "the daemon is not ready yet"));
+                return Err(failed("the daemon is not ready yet"));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -85,7 +88,6 @@ fn start(context: &Context, globals: &Globals, log: &Path) -> Result<Child, Fail
         let private = fs::Permissions::from_mode(0o700);
         fs::set_permissions(state, private).map_err(cannot("make the state directory private"))?;
     }
-    rotate(log);
     let out = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
     let out = out.map_err(cannot("open the log"))?;
     let same = out.try_clone().map_err(cannot("open the log"))?;
@@ -113,9 +115,9 @@ fn rotate(log: &Path) {
     }
 }
 
-/// With the last lines of the log, which say why.
-fn failed(context: &Context, log: &Path, message: &str) -> Failure {
-    let tail = last_lines(log, 10).unwrap_or_default();
+/// With the last lines of what is new in the log, which say why.
+fn failed(context: &Context, log: &Path, old: u64, message: &str) -> Failure {
+    let tail = last_lines(log, old, 10).unwrap_or_default();
     if !context.out.json {
         context.out.note(tail.trim_end());
     }
@@ -124,9 +126,9 @@ fn failed(context: &Context, log: &Path, message: &str) -> Failure {
         .detail("log", json!(tail))
 }
 
-fn last_lines(path: &Path, count: usize) -> std::io::Result<String> {
+fn last_lines(path: &Path, after: u64, count: usize) -> std::io::Result<String> {
     let mut file = File::open(path)?;
-    let from = file.metadata()?.len().saturating_sub(16 * 1024);
+    let from = file.metadata()?.len().saturating_sub(16 * 1024).max(after);
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
