@@ -92,8 +92,8 @@ fn play(cwd: &Path) -> Result<(Vec<Step>, Option<String>), Failure> {
     found(world.path(), cwd, now)?;
     show("Claude Code starts a team. Only the lead is on it.".into(), CONFIG, None);
 
-    let stage = Stage::set(world.path());
-    let pane = stage.as_ref().map_or(Address::None, Stage::pane);
+    let theatre = Stage::set(world.path());
+    let pane = theatre.as_ref().map_or(Address::None, Stage::pane);
     let member = NewMember::new(WORKER, cwd, now);
     let team = claude.team(TEAM)?;
     SyntheticMemberService::register(&team, &member)?;
@@ -113,22 +113,22 @@ fn play(cwd: &Path) -> Result<(Vec<Step>, Option<String>), Failure> {
             posted.into_iter().next().map(|one| one.outcome).transpose()?.map(|one| one.held);
         Ok(format!("{:.0?}", held.unwrap_or_default()))
     };
-    let missing = match &stage {
-        Ok(stage) => {
-            stage.wait_until_ready(&state)?;
+    let missing = match &theatre {
+        Ok(set) => {
+            set.wait_until_ready(&state)?;
             None
         }
         Err(missing) => Some(missing.clone()),
     };
     let held = send(LEAD, WORKER, "Switch to a BTreeMap, please.", "Change data structure")?;
-    if let Ok(stage) = &stage {
-        let took = stage.wait_until_delivered(&state, &team.mailbox(WORKER)?)?;
+    if let Ok(set) = &theatre {
+        let took = set.wait_until_delivered(&state, &team.mailbox(WORKER)?)?;
         show(
             format!(
                 "The lead sends a message. {took} later the daemon has typed it to the worker."
             ),
             PANE,
-            Some(stage.screen()),
+            Some(set.screen()),
         );
         show(
             "In the inbox, which was locked for moments, it is marked as read.".into(),
