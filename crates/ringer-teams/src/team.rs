@@ -62,7 +62,7 @@ impl ClaudeDir {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
-            match self.open(&name) {
+            match self.team_in(&name) {
                 Ok(Some(team)) => teams.found.push(team),
                 Ok(None) => {}
                 Err(error) => teams.broken.push((entry.path(), error)),
@@ -80,7 +80,7 @@ impl ClaudeDir {
     pub fn team(&self, name: &str) -> Result<Team> {
         let plain = check_team_name(name);
         if plain.is_ok()
-            && let Some(team) = self.open(name)?
+            && let Some(team) = self.team_in(name)?
         {
             return Ok(team);
         }
@@ -92,7 +92,8 @@ impl ClaudeDir {
             .ok_or_else(|| plain.err().unwrap_or(Error::TeamNotFound { team: name.into(), known }))
     }
 
-    fn open(&self, dir_name: &str) -> Result<Option<Team>> {
+    /// The team in that directory below `teams/`, if there is one.
+    pub fn team_in(&self, dir_name: &str) -> Result<Option<Team>> {
         let teams = self.teams_dir();
         if is_half_deleted(dir_name) {
             return Ok(None);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use ringer_panes::{Address, Fault, Occupant, Pane, Screen, TmuxPane, TmuxServers};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, OwnedMutexGuard, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     stop: watch::Receiver<bool>,
     troubles: Mutex<HashMap<MemberId, String>>,
     bells: Mutex<HashMap<MemberId, Arc<Bell>>>,
+    /// One at a time types into a pane, also if two members are said to be in it.
+    writers: Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// How a courier hears of mail.
@@ -74,6 +76,7 @@ impl Shared {
             stop,
             troubles: Mutex::default(),
             bells: Mutex::default(),
+            writers: Mutex::default(),
         }
     }
 
@@ -101,6 +104,15 @@ impl Shared {
         if let Some(bell) = self.bell(id) {
             bell.coming.notify_one();
         }
+    }
+
+    /// The right to type into a pane, when everybody else is done.
+    async fn writer(&self, pane: &Address) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+            writers.entry(pane.clone()).or_default().clone()
+        };
+        turn.lock_owned().await
     }
 
     fn bell(&self, id: &MemberId) -> Option<Arc<Bell>> {
@@ -259,6 +271,7 @@ impl Courier {
                     match reach(&mut self.pane, &self.shared.servers, &place.pane) {
                         Err(fault) => Err(fault.into()),
                         Ok(pane) => {
+                            let _turn = self.shared.writer(&place.pane).await;
                             let delivery = Delivery {
                                 pane,
                                 place,

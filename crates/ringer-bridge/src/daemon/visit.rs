@@ -37,11 +37,8 @@ pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<
     if ours.is_empty() {
         return Ok(visit);
     }
-    let team = match claude.team(&name) {
-        Ok(team) if team.dir() == dir => team,
-        Ok(_) => return Ok(visit),
-        Err(error) if error.code() == "team_not_found" => return Ok(visit),
-        Err(error) => return Err(error.into()),
+    let Some(team) = claude.team_in(&name)?.filter(|team| team.dir() == dir) else {
+        return Ok(visit);
     };
     visit.exists = true;
     for entry in ours {

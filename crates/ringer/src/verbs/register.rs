@@ -1,12 +1,12 @@
 //! `ringer register`: puts a member on a team.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_bridge::{Roster, daemon, occupant};
+use ringer_bridge::{Roster, RosterEntry, daemon, occupant};
 use ringer_panes::{Address, Occupant};
-use ringer_teams::{Liveness, Member, NewMember, Outcome, SyntheticMemberService};
+use ringer_teams::{Liveness, Member, NewMember, Outcome, SyntheticMemberService, Team};
 use ringer_teams::{check_member_name, inbox_file_name};
 use serde_json::json;
 
@@ -66,6 +66,11 @@ impl Register {
             let occupant = look(&pane, &mut warnings);
             (pane, occupant)
         });
+        if let Some((pane, _)) = &pane
+            && let Some(other) = sharing(&Roster::load(&context.state)?, pane, &team, &self.name)
+        {
+            warnings.push(format!("{other} is in {pane}, too; both get each other's mail there"));
+        }
         if pane.is_some() && daemon::running(&context.state)?.is_none() {
             warnings.push("the daemon is not running; mail waits until `ringer up`".to_owned());
         }
@@ -89,6 +94,13 @@ impl Register {
         });
         Ok(context.out.answer(&people, &scripts)?)
     }
+}
+
+/// Another member that is said to be in the same pane.
+fn sharing(roster: &Roster, pane: &Address, team: &Team, name: &str) -> Option<String> {
+    let is_other = |m: &&RosterEntry| m.name != name || Path::new(&m.team_dir) != team.dir();
+    let mut same = roster.members.iter().filter(|m| m.pane == *pane && *pane != Address::None);
+    same.find(is_other).map(|m| m.name.clone())
 }
 
 /// Who is in the pane now. That it cannot be seen is no reason not to register: the mail waits.
