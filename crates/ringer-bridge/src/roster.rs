@@ -120,15 +120,9 @@ impl Roster {
         })
     }
 
-    /// Does something for a member while it is sure to stay on the roster; nothing if it is not
-    /// there.
-    pub(crate) fn while_on(
-        state: &StateDir,
-        team_dir: &Path,
-        name: &str,
-        work: impl FnOnce(&RosterEntry) -> Result<()>,
-    ) -> Result<()> {
-        state.edit(FILE, |roster: &mut Self| roster.find(team_dir, name).map_or(Ok(()), work))
+    /// Does something while the roster is sure to stay as it is.
+    pub(crate) fn hold<T>(state: &StateDir, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        state.edit(FILE, |roster: &mut Self| work(roster))
     }
 
     /// Where the roster of a state directory is.

@@ -23,6 +23,7 @@ pub struct Settings {
     debounce_ms: u64,
     /// How messages get to panes.
     pub delivery: Delivery,
+    tmux: Tmux,
     /// What is done to the inboxes of members.
     pub inbox: Inbox,
     /// What the journal keeps.
@@ -74,6 +75,12 @@ pub struct Journal {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Tmux {
+    control_mode: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Watch {
     poll_ms: u64,
 }
@@ -120,6 +127,11 @@ impl Settings {
             return Err("`delivery.template` has no {text} in it".to_owned());
         }
         Ok(self)
+    }
+
+    /// Whether connections to tmux are kept.
+    pub fn control_mode(&self) -> bool {
+        self.tmux.control_mode
     }
 
     /// The longest wait for a write to end.

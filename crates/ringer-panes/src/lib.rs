@@ -10,6 +10,7 @@ mod needle;
 mod occupant;
 mod pane;
 mod payload;
+mod process;
 mod tmux;
 
 pub use address::{Address, InvalidAddress};
@@ -18,4 +19,5 @@ pub use needle::Needle;
 pub use occupant::{Occupant, Verdict};
 pub use pane::{Pane, Screen, Sight};
 pub use payload::Payload;
+pub use process::Process;
 pub use tmux::{TmuxPane, TmuxServers};

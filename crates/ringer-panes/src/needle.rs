@@ -5,8 +5,6 @@
 //! digits are compared, joined over all rows. It never looks at colours or positions that one program
 //! has and another has not.
 
-use std::cmp::Reverse;
-
 use unicode_width::UnicodeWidthChar;
 
 use crate::pane::Screen;
@@ -14,8 +12,9 @@ use crate::payload::Payload;
 
 /// So many letters are enough to know a text by.
 const LENGTH: usize = 60;
-/// A text of more characters, or of more than one line, may be shown as a mere mark.
-const MAY_COLLAPSE: usize = 500;
+/// A text of more characters, or of at least so many lines, may be shown as a mere mark.
+const MAY_COLLAPSE: usize = 300;
+const LINES: usize = 3;
 /// How that mark begins in every program that has one.
 const MARK: &str = "[Pasted";
 
@@ -36,27 +35,21 @@ impl Needle {
         last.reverse();
         let tail = text.rsplit(counts).next().unwrap_or_default();
         let tail = tail.split_whitespace().collect();
-        let may_collapse = text.contains('\n') || text.chars().nth(MAY_COLLAPSE).is_some();
+        let may_collapse =
+            text.lines().nth(LINES - 1).is_some() || text.chars().nth(MAY_COLLAPSE).is_some();
         Self { letters: last.into_iter().collect(), tail, may_collapse }
     }
 
-    /// How often the text is there.
+    /// How often the text is there, or a mark that may stand for it.
     pub fn count(&self, screen: &Screen) -> usize {
-        self.ends(&Letters::of(screen)).count()
+        let marks = if self.may_collapse { marks(&screen.rows) } else { 0 };
+        marks + self.occurrences(screen)
     }
 
-    /// Whether the text appeared between two looks: there are more of it than before, or the last of
-    /// it is further down, for an old one may have scrolled away meanwhile. One that only moved up
-    /// was there before.
+    /// Whether the text appeared between two looks: there is more of it than before, or the cursor
+    /// stands behind it and did not, for an old one may have scrolled away meanwhile.
     pub fn shown(&self, before: &Screen, after: &Screen) -> bool {
-        let [old, new] = [before, after].map(Letters::of);
-        let further_down = match (self.last(&old), self.last(&new)) {
-            (Some(old), Some(new)) => new < old,
-            _ => false,
-        };
-        further_down
-            || self.ends(&new).count() > self.ends(&old).count()
-            || self.may_collapse && marks(&after.rows) > marks(&before.rows)
+        self.count(after) > self.count(before) || self.at_cursor(after) && !self.at_cursor(before)
     }
 
     /// Whether the cursor stands right behind the text, as it does when the text was just typed. An
@@ -82,44 +75,28 @@ impl Needle {
         letters.ends_with(&self.letters)
     }
 
-    fn ends<'a>(&'a self, letters: &'a Letters) -> impl Iterator<Item = usize> + 'a {
+    /// How many rows there are below the last of it: they grow when it is submitted and something
+    /// else takes its place.
+    pub fn rows_below(&self, screen: &Screen) -> Option<usize> {
+        let rows = screen.rows.iter().enumerate().rev();
+        let mut below = rows.map(|(at, row)| (at, row.chars().filter(|c| counts(*c)).collect()));
+        let mut letters = String::new();
+        let found = below.find_map(|(at, row): (usize, String)| {
+            letters.insert_str(0, &row);
+            let here = letters.contains(&self.letters) && !self.letters.is_empty();
+            (here || self.may_collapse && screen.rows[at].contains(MARK)).then_some(at)
+        });
+        found.map(|at| screen.rows.len() - at)
+    }
+
+    fn occurrences(&self, screen: &Screen) -> usize {
         // A payload has a letter or digit, but it may be one that takes no cell of its own.
-        let found = letters.text.match_indices(self.letters.as_str());
-        found.filter(|_| !self.letters.is_empty()).map(|(at, found)| at + found.len())
-    }
-
-    /// Where the last one ends: the smaller, the further down.
-    fn last(&self, letters: &Letters) -> Option<(usize, Reverse<usize>)> {
-        self.ends(letters).last().map(|end| letters.place(end))
-    }
-}
-
-/// The letters and digits of a screen.
-struct Letters {
-    text: String,
-    /// Where each row begins in it.
-    starts: Vec<usize>,
-    /// Rows up to the last one that is not blank: below it, an inline program has nothing yet.
-    filled: usize,
-}
-
-impl Letters {
-    fn of(screen: &Screen) -> Self {
-        let mut letters = Self { text: String::new(), starts: Vec::new(), filled: 0 };
-        for (at, row) in screen.rows.iter().enumerate() {
-            letters.starts.push(letters.text.len());
-            letters.text.extend(row.chars().filter(|c| counts(*c)));
-            if !row.trim().is_empty() {
-                letters.filled = at + 1;
-            }
+        if self.letters.is_empty() {
+            return 0;
         }
-        letters
-    }
-
-    /// The row, counted from the bottom, and the column of the letter before `end`.
-    fn place(&self, end: usize) -> (usize, Reverse<usize>) {
-        let row = self.starts.partition_point(|start| *start < end).saturating_sub(1);
-        (self.filled - row, Reverse(end - self.starts[row]))
+        let letters: String =
+            screen.rows.iter().flat_map(|row| row.chars()).filter(|c| counts(*c)).collect();
+        letters.matches(self.letters.as_str()).count()
     }
 }
 
@@ -203,13 +180,15 @@ mod tests {
                 "> hello you\nok\nfine\n> ",
                 false,
             ),
-            ("the old one went", "hello you", "hello you\nok\nok\n> ", "ok\nok\n> hello you", true),
+            ("the old one went", "hello you", "hello you\nok\n> ▏", "ok\n> hello you▏", true),
+            // Without a cursor nobody can tell, and Enter is not pressed.
+            ("did it go?", "hello you", "hello you\nok\n> ", "ok\n> hello you", false),
             (
-                "blank rows below",
+                "a dialog took it",
                 "hello you",
-                "a\n> hello you\nok\n> \n\n",
-                "ok\n> hello you\n\n\n",
-                true,
+                "> hello you\na\nb\nc\nd\n> ",
+                "> hello you\nproceed?\n1. Yes\n2. No",
+                false,
             ),
             ("carried by the header", "[from lead] 🎉🎉", "> ", "> [from lead] 🎉🎉", true),
             ("emoji only", "🎉", "> ", "> message: 🎉", true),
@@ -220,14 +199,15 @@ mod tests {
                 "│ > [from Łukasz] 你好 │\n│ ，世界 │",
                 true,
             ),
-            ("collapsed", "one\ntwo", "> ", "> [Pasted text #1 +2 lines]", true),
+            ("collapsed", "one\ntwo\nthree", "> ", "> [Pasted text #1 +3 lines]", true),
             (
                 "collapsed before",
-                "one\ntwo",
-                "[Pasted text #1 +2 lines]\n>",
-                "[Pasted text #1 +2 lines]\n>",
+                "one\ntwo\nthree",
+                "[Pasted text #1 +3 lines]\n>",
+                "[Pasted text #1 +3 lines]\n>",
                 false,
             ),
+            ("two lines are shown", "one\ntwo", "> ", "> [Pasted text #1 +2 lines]", false),
             ("too short for that", "one", "> ", "> [Pasted Content 3 chars]", false),
         ] {
             let [before, after] = [before, after].map(screen);

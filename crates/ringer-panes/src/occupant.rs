@@ -5,12 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Shells: what is typed into one is run.
-pub(crate) const SHELLS: [&str; 11] =
-    ["sh", "bash", "zsh", "fish", "dash", "ksh", "nu", "elvish", "xonsh", "tcsh", "csh"];
+use crate::process::{Process, is_shell};
 
 /// Who runs in a pane, so that a pane id that was given to another program is not mistaken for the
-/// worker.
+/// worker, nor a program for the one that ran there before.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Occupant {
     /// The process that the pane was opened with: the worker, or the shell that it was started from.
@@ -18,8 +16,14 @@ pub struct Occupant {
     /// The command that the pane was opened with; empty if that was just a shell. Not to be taken
     /// apart: how it is quoted is the terminal's business.
     pub started_with: String,
-    /// The name of the program in the foreground.
+    /// The name of the program in the foreground, for people.
     pub command: String,
+    /// The program in the foreground, as far as the system tells.
+    #[serde(default)]
+    pub foreground: Option<Process>,
+    /// The process of the server that the pane is on: another server counts its panes anew.
+    #[serde(default)]
+    pub server: u32,
 }
 
 /// What became of an occupant.
@@ -27,9 +31,12 @@ pub struct Occupant {
 pub enum Verdict {
     /// It is still there.
     Same,
-    /// It was started again with the same command. The caller records the new occupant.
+    /// It was started again in its pane, with the same command. The caller records the new occupant.
     Restarted,
-    /// It ended, and the shell that it was started from is there: typing would run commands.
+    /// A pane of that number on another server was started with the same command. If no other worker
+    /// was, it is the same worker again.
+    Elsewhere,
+    /// It ended, and a shell waits for commands there: typing would run them.
     Shell,
     /// Somebody else is there.
     Other,
@@ -38,27 +45,42 @@ pub enum Verdict {
 impl Occupant {
     /// What became of `known`, if `now` is who runs there.
     pub fn judge(known: &Self, now: &Self) -> Verdict {
-        let became_a_shell = now.is_shell() && !known.is_shell();
+        if now.at_shell_prompt() {
+            return Verdict::Shell;
+        }
         if known.pid == now.pid {
-            return if became_a_shell { Verdict::Shell } else { Verdict::Same };
+            let same = match (&known.foreground, &now.foreground) {
+                (None, None) => known.command == now.command,
+                (known, now) => known == now,
+            };
+            return if same { Verdict::Same } else { Verdict::Other };
         }
         let same_start = !known.started_with.is_empty() && known.started_with == now.started_with;
-        if same_start && !became_a_shell { Verdict::Restarted } else { Verdict::Other }
+        match (same_start && now.is_its_own_command(), known.server == now.server) {
+            (false, _) => Verdict::Other,
+            (true, true) => Verdict::Restarted,
+            (true, false) => Verdict::Elsewhere,
+        }
     }
 
-    /// Whether a shell waits for commands there, rather than running a script: it is in the
-    /// foreground, and the pane was opened with nothing else.
+    /// Whether a shell waits for commands there, rather than running a script.
     pub fn at_shell_prompt(&self) -> bool {
-        let plain = self.started_with.replace(['"', '\''], " ");
-        let mut words = plain.split_whitespace().skip_while(|word| *word == "exec");
-        let program = words.next().map_or("sh", |path| path.rsplit('/').next().unwrap_or(path));
-        let alone = words.all(|word| word.starts_with('-') && word != "-c");
-        self.is_shell() && SHELLS.contains(&program) && alone
+        match &self.foreground {
+            Some(process) => process.is_at_prompt(),
+            None => self.is_shell(),
+        }
     }
 
-    /// Whether a shell is in the foreground. A login shell's name begins with a dash.
+    /// Whether the program in the foreground is what the pane was opened for, and not something that
+    /// somebody started from a shell there.
+    pub fn is_its_own_command(&self) -> bool {
+        self.foreground.as_ref().is_some_and(|process| process.pid == self.pid)
+            && !self.started_with.is_empty()
+    }
+
+    /// Whether a shell is in the foreground, be it at its prompt or with a script.
     pub fn is_shell(&self) -> bool {
-        SHELLS.contains(&self.command.strip_prefix('-').unwrap_or(&self.command))
+        is_shell(&self.command)
     }
 }
 
@@ -66,56 +88,71 @@ impl Occupant {
 mod tests {
     use super::*;
 
-    fn occupant((pid, started_with, command): (u32, &str, &str)) -> Occupant {
-        Occupant { pid, started_with: started_with.into(), command: command.into() }
+    fn process(pid: u32, program: &str, words: &[&str]) -> Option<Process> {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Some(Process { pid, started: 1, program: program.into(), words })
+    }
+
+    fn occupant(pid: u32, started_with: &str, foreground: Option<Process>) -> Occupant {
+        let started_with = started_with.into();
+        Occupant { pid, started_with, command: "x".into(), foreground, server: 1 }
     }
 
     #[test]
-    fn a_shell_that_waits_for_commands_is_told_from_one_that_runs_a_script() {
-        for (started_with, command, waits) in [
-            ("", "bash", true),
-            ("", "-zsh", true),
-            ("bash", "bash", true),
-            ("/bin/bash", "bash", true),
-            ("\"bash --norc\"", "bash", true),
-            ("\"exec zsh -l\"", "zsh", true),
-            ("", "node", false),
-            ("bash", "gemini", false),
-            ("\"bash work.sh\"", "bash", false),
-            ("\"sh -c 'cat > x'\"", "sh", false),
-            ("\"cat > x\"", "sh", false),
-            ("gemini", "node", false),
+    fn an_occupant_is_judged_by_what_runs_in_the_foreground() {
+        let gemini = || process(9, "/usr/bin/node", &[]);
+        let bash = || process(7, "/usr/bin/bash", &["bash"]);
+        let script = || process(7, "/usr/bin/bash", &["bash", "-c", "gemini; exec bash"]);
+        for (why, known, now, verdict) in [
+            ("the same", gemini(), gemini(), Verdict::Same),
+            ("it ended", gemini(), bash(), Verdict::Shell),
+            ("another run of it", gemini(), process(10, "/usr/bin/node", &[]), Verdict::Other),
+            (
+                "a number that was used again",
+                gemini(),
+                {
+                    let later = process(9, "/usr/bin/node", &[]);
+                    later.map(|process| Process { started: 2, ..process })
+                },
+                Verdict::Other,
+            ),
+            (
+                "python, from the same shell",
+                gemini(),
+                process(9, "/usr/bin/python3", &[]),
+                Verdict::Other,
+            ),
+            ("registered at a shell prompt", bash(), bash(), Verdict::Shell),
+            ("started after it was registered", bash(), gemini(), Verdict::Other),
+            ("a script", script(), script(), Verdict::Same),
+            ("a script that became a shell", script(), bash(), Verdict::Shell),
+            ("nothing is known", gemini(), None, Verdict::Other),
         ] {
-            let who = occupant((7, started_with, command));
-            assert_eq!(who.at_shell_prompt(), waits, "{started_with} {command}");
+            let (known, now) = (occupant(7, "", known), occupant(7, "", now));
+            assert_eq!(Occupant::judge(&known, &now), verdict, "{why}");
         }
     }
 
     #[test]
-    fn an_occupant_is_judged_by_process_command_and_start() {
-        for (known, now, verdict) in [
-            ((7, "gemini", "node"), (7, "gemini", "node"), Verdict::Same),
-            // It runs an editor for a while.
-            ((7, "gemini", "node"), (7, "gemini", "vim"), Verdict::Same),
-            ((7, "", "node"), (7, "", "bash"), Verdict::Shell),
-            ((7, "", "node"), (7, "", "-zsh"), Verdict::Shell),
-            ((7, "", "node"), (7, "", "nu"), Verdict::Shell),
-            ((7, "", "node"), (7, "", "bashful"), Verdict::Same),
-            // A worker that is a shell script looks like a shell all the time.
-            ((7, "./work.sh", "bash"), (7, "./work.sh", "bash"), Verdict::Same),
-            ((7, "", "bash"), (7, "", "node"), Verdict::Same),
-            ((7, "gemini", "node"), (8, "gemini", "node"), Verdict::Restarted),
-            ((7, "\"a b\" c", "node"), (8, "\"a b\" c", "node"), Verdict::Restarted),
-            ((7, "./work.sh", "bash"), (8, "./work.sh", "bash"), Verdict::Restarted),
-            ((7, "gemini", "node"), (8, "gemini", "sh"), Verdict::Other),
-            ((7, "gemini", "node"), (8, "codex", "node"), Verdict::Other),
-            ((7, "gemini", "node"), (8, "", "node"), Verdict::Other),
-            // Two plain shells say nothing about what was started from them.
-            ((7, "", "node"), (8, "", "node"), Verdict::Other),
-            ((7, "", "bash"), (8, "", "bash"), Verdict::Other),
+    fn a_worker_that_was_started_again_is_known_by_its_command() {
+        let node = |pid| process(pid, "/usr/bin/node", &[]);
+        let known = occupant(7, "gemini", node(7));
+        for (why, now, verdict) in [
+            ("respawned", occupant(8, "gemini", node(8)), Verdict::Restarted),
+            ("another command", occupant(8, "codex", node(8)), Verdict::Other),
+            ("a plain shell", occupant(8, "", node(9)), Verdict::Other),
+            (
+                "something else in it",
+                occupant(8, "gemini", process(9, "/usr/bin/vim", &[])),
+                Verdict::Other,
+            ),
+            (
+                "another server",
+                Occupant { server: 2, ..occupant(8, "gemini", node(8)) },
+                Verdict::Elsewhere,
+            ),
         ] {
-            let judged = Occupant::judge(&occupant(known), &occupant(now));
-            assert_eq!(judged, verdict, "{known:?} → {now:?}");
+            assert_eq!(Occupant::judge(&known, &now), verdict, "{why}");
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Owns the rules for text and summary. No clock of its own: the caller says what time it is.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use uuid::Uuid;
@@ -90,13 +90,10 @@ impl Draft {
 }
 
 /// Stores a long text whole in a file `name`.txt in `dir`, synced, and returns what a message says
-/// instead: its beginning, and where the file is. A file that is there already has the same text.
+/// instead: its beginning, and where the file is. A file that is there already is replaced.
 pub fn stored(text: &str, dir: &Path, name: &str) -> Result<String> {
     let file = dir.join(format!("{name}.txt"));
-    match store(dir, &file, text) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-        done => done.map_err(Error::io("store the long message in", &file))?,
-    }
+    store(dir, &file, text).map_err(Error::io("store the long message in", &file))?;
     let beginning: String = text.chars().take(BEGINNING).collect();
     Ok(format!(
         "{beginning}\n\n[This is the beginning of a message of {length} characters. \
@@ -111,9 +108,10 @@ fn store(dir: &Path, file: &Path, text: &str) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         sync_parent(dir)?;
     }
-    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-    out.write_all(text.as_bytes())?;
-    out.sync_all()?;
+    let mut temp = tempfile::NamedTempFile::new_in(dir)?;
+    temp.write_all(text.as_bytes())?;
+    temp.as_file().sync_all()?;
+    temp.persist(file).map_err(|e| e.error)?;
     sync_parent(file)
 }
 

@@ -29,6 +29,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether nothing tells it from another one that says the same: then the next one like it can
+    /// be known as new only by being one more.
+    pub fn is_indistinct(&self) -> bool {
+        self.msg_id.is_none() && self.timestamp.is_empty()
+    }
+
     /// The structured message in the text, if it holds one.
     pub fn structured(&self) -> Option<Structured> {
         Structured::parse(&self.text)

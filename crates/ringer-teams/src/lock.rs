@@ -112,6 +112,18 @@ impl DirLock {
         }
     }
 
+    /// Gives back a lock of a Ringer that was killed while it held it. The next Ringer would have it
+    /// at once, but Claude Code only after ten seconds, and it does not wait that long.
+    pub fn free_abandoned(file: &Path) {
+        let mut lock = file.as_os_str().to_owned();
+        lock.push(".lock");
+        let sticky = |meta: Metadata| meta.is_dir() && meta.mode() & STICKY != 0;
+        if fs::symlink_metadata(lock).is_ok_and(sticky) {
+            // It is not to be had if somebody does hold it.
+            drop(Self::of(file, Duration::ZERO));
+        }
+    }
+
     /// Whether the lock is still this one: another program may have judged it abandoned if this
     /// process was stopped for long.
     pub fn is_ours(&self) -> bool {

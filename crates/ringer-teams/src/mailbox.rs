@@ -16,6 +16,7 @@ use crate::edit::{self, Change, Done};
 use crate::error::{Error, Result};
 use crate::inbox::{Entry, Inbox, Row};
 use crate::json::{Array, NotWhole, Object, pretty};
+use crate::lock::DirLock;
 use crate::read::read_whole;
 
 /// How deep an entry lies in an inbox file.
@@ -89,6 +90,14 @@ impl Mailbox {
         &self.path
     }
 
+    /// Clears away what writers of ours that were killed left beside it.
+    pub fn recover(&self) {
+        DirLock::free_abandoned(&self.path);
+        if let Some(dir) = self.path.parent() {
+            edit::sweep(dir);
+        }
+    }
+
     /// Reads all of it. A file that is half written is read again; one that does not exist is empty.
     pub fn read(&self) -> Result<Inbox> {
         Ok(read_whole(&self.path, Inbox::parse)?.unwrap_or_default())
@@ -141,7 +150,7 @@ impl Mailbox {
             let picked = |row: &Row| row.as_entry().is_some_and(&which);
             inbox.rows.iter().map(picked).collect()
         };
-        Ok(self.tidy(choose, usize::MAX)?.map(|tidied| tidied.marked))
+        Ok(self.rework(choose, usize::MAX, |_| true)?.map(|tidied| tidied.marked))
     }
 
     /// Removes entries that were read, but for the last `tail` of them, and returns how many.
@@ -150,26 +159,37 @@ impl Mailbox {
         if let Some(dir) = self.path.parent() {
             edit::sweep(dir);
         }
-        Ok(self.tidy(|_| Vec::new(), tail)?.map(|tidied| tidied.pruned))
+        Ok(self.rework(|_| Vec::new(), tail, |_| true)?.map(|tidied| tidied.pruned))
     }
 
     /// [`Mailbox::mark_read`] and [`Mailbox::prune`] in one rewrite. `choose` says of each row
-    /// whether it is to be marked; rows that it says nothing of are not.
+    /// whether it is to be marked; rows that it says nothing of are not. Entries that nothing tells
+    /// apart stay: of them, a new one can be known only by being one more.
     pub fn tidy(&self, choose: impl Fn(&Inbox) -> Vec<bool>, tail: usize) -> Result<Done<Tidied>> {
+        self.rework(choose, tail, |entry| !entry.is_indistinct())
+    }
+
+    fn rework(
+        &self,
+        choose: impl Fn(&Inbox) -> Vec<bool>,
+        tail: usize,
+        may_go: impl Fn(&Entry) -> bool,
+    ) -> Result<Done<Tidied>> {
         self.edit(|array| {
             let inbox = Inbox::of(array);
             let chosen = choose(&inbox).into_iter().chain(std::iter::repeat(false));
             let mut tidied = Tidied::default();
-            // Each row as it will be, and whether it is one that was read.
+            // Each row as it will be, and whether it was read and may go.
             let mut rows: Vec<(Cow<'_, str>, bool)> = Vec::with_capacity(array.items.len());
             for ((raw, row), chosen) in array.items.iter().zip(&inbox.rows).zip(chosen) {
                 let entry = row.as_entry();
                 if chosen && entry.is_some_and(|entry| !entry.read) {
                     tidied.marked += 1;
                     let object = Object::parse(raw).expect("it was just read");
-                    rows.push((object.with("read", "true").into(), true));
+                    rows.push((object.with("read", "true").into(), entry.is_some_and(&may_go)));
                 } else {
-                    rows.push(((*raw).into(), entry.is_some_and(|entry| entry.read)));
+                    let goes = entry.is_some_and(|entry| entry.read && may_go(entry));
+                    rows.push(((*raw).into(), goes));
                 }
             }
             let read = rows.iter().filter(|(_, read)| *read).count();

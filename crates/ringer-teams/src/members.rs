@@ -127,6 +127,32 @@ impl SyntheticMemberService {
         settle(team, |text| add(text, team, new))
     }
 
+    /// Puts several members on a team in one change, each on its own terms: one whose name is taken
+    /// does not keep the others away.
+    pub fn register_all(team: &Team, all: &[NewMember]) -> Result<Vec<Result<Outcome>>> {
+        sweep(team);
+        settle(team, |text| {
+            let mut text = text.to_owned();
+            let mut outcomes = Vec::new();
+            let mut changed = false;
+            for new in all {
+                match add(&text, team, new)? {
+                    Change::Keep(outcome) => outcomes.push(outcome),
+                    Change::Write { text: with, value, .. } => {
+                        text = with;
+                        changed = true;
+                        outcomes.push(value);
+                    }
+                }
+            }
+            Ok(if changed {
+                Change::Write { text, sync: true, value: Ok(outcomes) }
+            } else {
+                Change::Keep(Ok(outcomes))
+            })
+        })
+    }
+
     /// Takes a member of ours off a team. One that is not there at all is an error only if the
     /// name was never ours to remove: a real member's.
     pub fn remove(team: &Team, name: &str) -> Result<Outcome> {

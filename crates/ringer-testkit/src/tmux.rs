@@ -92,7 +92,11 @@ impl Tmux {
         // no command.
         self.signal(Signal::TERM).ok();
         self.resume().ok();
-        wait_for("tmux to end", PATIENCE, || ended(pid).then_some(()))?;
+        if wait_for("tmux to end", PATIENCE / 5, || ended(pid).then_some(())).is_err() {
+            // It waits for clients that cannot go.
+            self.signal(Signal::KILL).ok();
+            wait_for("tmux to end", PATIENCE, || ended(pid).then_some(()))?;
+        }
         self.pid.set(None);
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use ringer_bridge::StateDir;
+use ringer_bridge::daemon::Client;
 use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
 
@@ -52,8 +53,8 @@ impl Context {
             Failure::new("internal_error", "there is no current directory").cause(&e)
         })?;
         Ok(Self {
-            claude: ClaudeDir::new(cwd.join(claude)),
-            state: StateDir::new(cwd.join(state)),
+            claude: ClaudeDir::new(real(&cwd.join(claude))),
+            state: StateDir::new(real(&cwd.join(state))),
             out: Output::new(globals.json, globals.verbose > 0),
             config: (cwd.join(config.0), config.1),
             runtime_dir: path("XDG_RUNTIME_DIR"),
@@ -91,11 +92,29 @@ impl Context {
         }
     }
 
+    /// Lets a daemon know at once that the roster has changed. It would find out by itself.
+    pub(crate) fn wake_daemon(&self) {
+        if let Ok(mut daemon) = Client::connect(&self.state) {
+            daemon.wake().ok();
+        }
+    }
+
     /// Whether this directory is `dir` or below it, links followed.
     fn is_in(&self, dir: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real(&self.cwd).starts_with(real(dir))
     }
+}
+
+/// A path with links followed and `.` and `..` resolved, as far as it exists: a team's directory is
+/// part of its members' identity, so it must have one name.
+fn real(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_owned()
 }
 
 /// An environment variable that is set to something.

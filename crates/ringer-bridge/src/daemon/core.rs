@@ -18,16 +18,18 @@ use tracing::{debug, info, warn};
 
 use super::control::Request;
 use super::deliver::one_line;
-use super::intake::Owner;
+use super::intake::{self, Owner};
 use super::jobs::{Finding, Job, Jobs};
 use super::problems::Problems;
 use super::report::Report;
-use super::router::{Router, Shared, blocking};
+use super::router::Router;
+use super::shared::{Shared, blocking};
 use super::signature::Signatures;
 use super::visit::Visit;
 use super::watcher::{Changes, InboxWatcher, Noted, Stage};
 use super::{Identification, Options};
 use crate::error::Result;
+use crate::journal::MemberId;
 use crate::roster::Roster;
 use crate::settings::Settings;
 
@@ -50,10 +52,21 @@ pub(crate) enum Event {
     Asked(Request, oneshot::Sender<Value>),
     /// A job is done.
     Finished(Job, Result<Finding>),
+    /// What the journal says is still to be done.
+    Left(Result<Left>),
     /// The user wants everything looked at, settings included.
     Reload,
     /// The user wants it to end.
     Stop,
+}
+
+/// What somebody left undone.
+#[derive(Debug)]
+pub(crate) struct Left {
+    /// Members with something to be delivered or marked.
+    members: Vec<MemberId>,
+    /// Inboxes with messages of ours.
+    inboxes: Vec<PathBuf>,
 }
 
 pub(crate) struct Core {
@@ -64,6 +77,7 @@ pub(crate) struct Core {
     shared: Arc<Shared>,
     router: Router,
     settings: watch::Sender<Arc<Settings>>,
+    events: mpsc::Sender<Event>,
     roster: Roster,
     /// The inboxes of our members.
     inboxes: HashMap<PathBuf, Owner>,
@@ -93,7 +107,8 @@ impl Core {
             claude: options.claude.clone(),
             watcher: InboxWatcher::new(options.claude.teams_dir(), files),
             router: Router::new(shared.clone()),
-            jobs: Jobs::new(options.claude.clone(), shared.clone(), events),
+            jobs: Jobs::new(options.claude.clone(), shared.clone(), events.clone()),
+            events,
             options,
             who,
             shared,
@@ -114,14 +129,14 @@ impl Core {
     /// Runs until somebody says stop.
     pub(crate) async fn run(mut self, mut heard: mpsc::Receiver<Event>, stop: watch::Sender<bool>) {
         self.look_at_everything();
-        self.catch_up().await;
+        self.catch_up();
         while !self.stopping {
             self.announce();
             let wake_at = self.wake_at();
             tokio::select! {
                 changes = self.watcher.changes() => self.changed(changes),
                 Some(event) = heard.recv() => self.happened(event),
-                () = tokio::time::sleep_until(wake_at) => self.clock().await,
+                () = tokio::time::sleep_until(wake_at) => self.clock(),
             }
         }
         // What runs beside us ends by itself.
@@ -130,25 +145,16 @@ impl Core {
     }
 
     /// What the journal says is still to be done, whoever left it undone.
-    async fn catch_up(&mut self) {
-        let journal = self.shared.journal.clone();
-        let left = blocking(move || -> Result<_> {
-            let mut members = journal.members_with_mail()?;
-            members.extend(journal.members_with_marks()?);
-            Ok((members, journal.inboxes_with_receipts_due()?))
+    fn catch_up(&self) {
+        let (journal, events) = (self.shared.journal.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let left = blocking(move || -> Result<_> {
+                let mut members = journal.members_with_mail()?;
+                members.extend(journal.members_with_marks()?);
+                Ok(Left { members, inboxes: journal.inboxes_with_receipts_due()? })
+            });
+            events.send(Event::Left(left.await)).await.ok();
         });
-        match left.await {
-            Ok((members, inboxes)) => {
-                for member in members {
-                    self.router.wake(&member);
-                }
-                for path in inboxes {
-                    self.jobs.start(Job::Receipts(path), now(Stage::Closed));
-                }
-                self.problems.solve("journal");
-            }
-            Err(error) => self.problems.report("journal", &one_line(&error)),
-        }
     }
 
     /// Says once that all is looked at.
@@ -165,7 +171,7 @@ impl Core {
         self.jobs.next_due().map_or(clock, |due| due.min(clock))
     }
 
-    async fn clock(&mut self) {
+    fn clock(&mut self) {
         let now = Instant::now();
         self.jobs.start_due(now);
         if self.next_sweep <= now {
@@ -173,7 +179,7 @@ impl Core {
         }
         if self.next_pruning <= now {
             self.next_pruning = now + PRUNING;
-            self.prune().await;
+            self.prune();
         }
     }
 
@@ -187,25 +193,32 @@ impl Core {
         for path in changed {
             self.path_changed(&path, now(Stage::Closed));
         }
+        self.router.bury();
+        self.catch_up();
         let trouble = self.watcher.watching().trouble.is_some();
         let pause = if trouble { self.shared.settings().poll() } else { SWEEP };
         self.next_sweep = Instant::now() + pause;
     }
 
-    async fn prune(&mut self) {
+    fn prune(&self) {
         let (journal, keep) = (self.shared.journal.clone(), self.shared.settings().keep());
-        let pruned = blocking(move || {
-            let then = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
-            journal.prune(then, |inbox| inbox.ancestors().nth(2).is_some_and(|dir| !dir.exists()))
+        tokio::spawn(async move {
+            let pruned = blocking(move || {
+                let then = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
+                journal.prune(then, intake::is_team_gone)
+            });
+            match pruned.await {
+                Ok(0) => {}
+                Ok(count) => info!(count, "old messages pruned from the journal"),
+                Err(error) => warn!("the journal was not pruned: {}", one_line(&error)),
+            }
         });
-        match pruned.await {
-            Ok(0) => {}
-            Ok(count) => info!(count, "old messages pruned from the journal"),
-            Err(error) => warn!("the journal was not pruned: {}", one_line(&error)),
-        }
     }
 
     fn changed(&mut self, changes: Changes) {
+        for path in &changes.gone {
+            tokio::task::block_in_place(|| self.watcher.forget(path));
+        }
         if changes.all {
             self.look_at_everything();
         }
@@ -304,17 +317,40 @@ impl Core {
                 self.found(&job, finding);
                 self.jobs.finished(&job);
             }
+            // What is not ours any more is nobody's problem here.
+            Event::Finished(job, Err(_)) if !self.is_wanted(&job) => {
+                self.problems.solve(&job.about());
+                self.jobs.finished(&job);
+            }
             Event::Finished(job, Err(error)) => {
                 self.problems.report(&job.about(), &one_line(&error));
                 self.jobs.finished(&job);
                 self.jobs.start_at(Instant::now() + RETRY, job, now(Stage::Closed));
             }
+            Event::Left(Ok(left)) => {
+                self.problems.solve("journal");
+                for member in left.members {
+                    self.router.wake(&member);
+                }
+                for path in left.inboxes {
+                    self.jobs.start(Job::Receipts(path), now(Stage::Closed));
+                }
+            }
+            Event::Left(Err(error)) => self.problems.report("journal", &one_line(&error)),
             Event::Asked(request, answer) => self.asked(request, answer),
             Event::Reload => {
                 self.load_settings();
                 self.look_at_everything();
             }
             Event::Stop => self.stopping = true,
+        }
+    }
+
+    fn is_wanted(&self, job: &Job) -> bool {
+        match job {
+            Job::Visit(dir) => self.roster.on(dir).next().is_some(),
+            Job::Read(path, _) => self.inboxes.contains_key(path),
+            Job::Receipts(_) => false,
         }
     }
 
@@ -330,11 +366,19 @@ impl Core {
     }
 
     fn visited(&mut self, dir: &Path, visit: Visit) {
+        let has_members = self.roster.on(dir).next().is_some();
         if visit.exists {
             self.teams.insert(dir.to_owned());
-        } else if self.teams.remove(dir) {
+        } else if self.teams.remove(dir) && has_members {
             info!(dir = %dir.display(), "the team is gone; its members wait");
         }
+        // What was ours and is somebody else's now is left to them.
+        let ours: HashMap<PathBuf, Owner> = visit
+            .inboxes
+            .into_iter()
+            .filter(|(_, owner)| self.roster.find(dir, &owner.member.name).is_some())
+            .collect();
+        self.inboxes.retain(|path, owner| owner.member.team_dir != dir || ours.contains_key(path));
         if visit.restored {
             self.cooling.insert(dir.to_owned(), Instant::now() + COOLING);
         }
@@ -342,7 +386,7 @@ impl Core {
         let problems = visit.problems.into_iter();
         self.problems
             .replace(&about, problems.map(|(id, why)| (format!("{about}{}", id.name), why)));
-        for (path, owner) in visit.inboxes {
+        for (path, owner) in ours {
             if self.inboxes.insert(path.clone(), owner.clone()).is_none() {
                 self.jobs.start(Job::Read(path, owner), now(Stage::Closed));
             }
@@ -370,7 +414,7 @@ impl Core {
                 });
             }
             Request::Wake => {
-                self.look_at_everything();
+                self.load_roster();
                 answer.send(json!({"success": true})).ok();
             }
             Request::Stop => {

@@ -5,12 +5,13 @@
 //! | the daemon ends … | the journal says | the next one |
 //! |---|---|---|
 //! | before the text is typed, or while | `delivering` | looks; if the screen does not show it, types it, marked as a second copy |
-//! | after the text is typed | `delivering` | looks; if the screen shows it, presses Enter |
-//! | around Enter | `delivering`, `entering` | looks; if it stands before the cursor, presses Enter; if it is elsewhere on the screen, it was submitted |
+//! | after the text is typed | `delivering` | looks; if it stands before the cursor, presses Enter; if it is elsewhere on the screen, waits until it moves, for then somebody submitted it |
+//! | around Enter | `delivering`, `entering` | the same; but if the cursor is elsewhere, it was submitted |
 //! | after Enter | `delivered` | goes on with the next message |
 //!
-//! Enter is never pressed unless the screen shows the text, but for workers of which the user says
-//! that they show nothing.
+//! Enter is pressed only if the text has just appeared on the screen, or stands before the cursor: what
+//! is on the screen may also be a dialog that somebody's Enter has brought up. The exception are
+//! workers of which the user says that they show nothing.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,15 +19,20 @@ use ringer_panes::{Fault, Needle, Occupant, Pane, Payload, Screen, Sight, Verdic
 use ringer_teams::stored;
 use tracing::warn;
 
-use super::router::{Place, Shared, here};
+use super::router::Place;
+use super::shared::{About, Shared, here};
 use crate::error::Error;
 use crate::journal::{Delivered, Message};
 use crate::render::{SECOND_COPY, render};
 use crate::roster::Roster;
 use crate::settings::{Confirm, Settings};
 
-/// After so many copies that the screen never showed, a message is given up.
-const MOST_COPIES: u32 = 3;
+/// After so many copies that the screen never showed, a message is given up until the member is
+/// registered again.
+const MOST_COPIES: u32 = 10;
+
+/// When the daemon ends, a text that was typed may take so long to appear.
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// Why a message is not delivered yet.
 #[derive(Debug)]
@@ -37,12 +43,16 @@ pub(crate) struct Later {
     pub(crate) detail: String,
     /// What the journal is to say; nothing if it says it already.
     pub(crate) note: Note,
+    /// Whether it is worth trying again before the member is given another pane.
+    pub(crate) passing: bool,
 }
 
 /// What the journal is to say of a message that was not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Note {
     Waiting,
+    /// It was typed just now, and is not known to have arrived.
+    Typed,
     /// Nothing was typed, though it says that something was about to be.
     NotTyped,
     /// It was typed, and Enter was not pressed.
@@ -56,24 +66,26 @@ pub(crate) enum Note {
 impl From<Fault> for Later {
     fn from(fault: Fault) -> Self {
         let hint = fault.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        Self { reason: fault.reason(), detail: format!("{fault}{hint}"), note: Note::Waiting }
+        let passing = !matches!(fault, Fault::NoPane | Fault::Unsupported { .. });
+        let detail = format!("{fault}{hint}");
+        Self { reason: fault.reason(), detail, note: Note::Waiting, passing }
     }
 }
 
 impl From<Error> for Later {
     fn from(error: Error) -> Self {
-        Self { reason: "journal", detail: one_line(&error), note: Note::Nothing }
+        Self::new("journal", &one_line(&error)).note(Note::Nothing)
     }
 }
 
 impl Later {
+    pub(crate) fn new(reason: &'static str, detail: &str) -> Self {
+        Self { reason, detail: detail.to_owned(), note: Note::Waiting, passing: true }
+    }
+
     fn note(mut self, note: Note) -> Self {
         self.note = note;
         self
-    }
-
-    fn new(reason: &'static str, detail: &str) -> Self {
-        Self { reason, detail: detail.to_owned(), note: Note::Waiting }
     }
 }
 
@@ -88,6 +100,16 @@ pub(crate) struct Glimpse {
 /// is checked again in the very command that types.
 const GLIMPSE: Duration = Duration::from_millis(20);
 
+/// A text that was typed and is not known to have arrived.
+#[derive(Debug)]
+pub(crate) struct Loose {
+    message: i64,
+    /// When it was typed, or first found.
+    since: Instant,
+    /// What the screen showed then.
+    screen: Screen,
+}
+
 /// A delivery in hand.
 pub(crate) struct Delivery<'a, P> {
     pub(crate) pane: &'a mut P,
@@ -95,45 +117,32 @@ pub(crate) struct Delivery<'a, P> {
     pub(crate) message: &'a Message,
     pub(crate) shared: &'a Shared,
     pub(crate) glimpse: Option<Glimpse>,
-    /// What the screen showed when the text did not appear on it.
-    pub(crate) blank: &'a mut Option<Screen>,
+    pub(crate) loose: &'a mut Option<Loose>,
 }
 
 impl<P: Pane> Delivery<'_, P> {
     /// Takes it to the pane, or says why not now.
     pub(crate) async fn run(mut self) -> Result<(), Later> {
         let settings = self.shared.settings();
-        let permit = self.shared.typing.acquire().await.expect("it is never closed");
         let sight = match self.glimpse.take() {
             Some(glimpse) if glimpse.at.elapsed() < GLIMPSE => glimpse.sight,
             _ => self.pane.look().await?,
         };
         self.admit(&sight)?;
-        if self.message.copies > 0 {
-            let needle = Needle::of(&self.payload(&settings, self.message.copies)?);
-            let shown = count(&needle, &sight.screen) > self.message.shown_before.unwrap_or(0);
-            if shown {
-                drop(permit);
-                return self.finish(&settings, &needle, &sight).await;
-            }
-            let not_shown = || Later::new("not shown", NOT_SHOWN);
-            if self.blank.as_ref() == Some(&sight.screen) {
-                return Err(not_shown());
-            }
-            let gave_up_before = self.message.reason.as_deref() == Some("not shown");
-            if self.message.copies >= MOST_COPIES && gave_up_before {
-                return Err(not_shown().note(Note::Failed));
-            }
+        self.loose.take_if(|loose| loose.message != self.message.id);
+        if self.message.copies > 0 && self.arrived(&settings, &sight).await? {
+            return Ok(());
         }
         let payload = self.payload(&settings, self.message.copies + 1)?;
         let needle = Needle::of(&payload);
         let queued = since(self.message.received_at);
         let (id, before) = (self.message.id, count(&needle, &sight.screen));
+        let permit = self.shared.typing.acquire().await.expect("it is never closed");
         here(|| self.shared.journal.delivering(id, before, queued, SystemTime::now()))?;
         let start = Instant::now();
         if let Err(fault) = self.pane.paste(&payload, &sight.occupant).await {
             // If nothing was typed for sure, there is no copy of it anywhere.
-            let note = if fault.uncertain() { Note::Waiting } else { Note::NotTyped };
+            let note = if fault.uncertain() { Note::Typed } else { Note::NotTyped };
             return Err(Later::from(fault).note(note));
         }
         let typed = start.elapsed();
@@ -146,22 +155,62 @@ impl<P: Pane> Delivery<'_, P> {
         Ok(())
     }
 
+    /// The text was typed before, by a daemon that then ended, or by us and never seen. Whether it
+    /// has arrived by now; if it stands before the cursor, it does now. If it cannot be told, it
+    /// waits; if it is nowhere, it has not.
+    async fn arrived(&mut self, settings: &Settings, sight: &Sight) -> Result<bool, Later> {
+        let message = self.message;
+        let needle = Needle::of(&self.payload(settings, message.copies)?);
+        let screen = &sight.screen;
+        let new = || Loose { message: message.id, since: Instant::now(), screen: screen.clone() };
+        if count(&needle, screen) > message.shown_before.unwrap_or(0) {
+            let submitted = if needle.at_cursor(screen) {
+                self.enter(settings, &sight.occupant).await?;
+                true
+            } else if message.entering && screen.cursor.is_some() {
+                true
+            } else {
+                let loose = self.loose.get_or_insert_with(new);
+                needle.rows_below(screen) > needle.rows_below(&loose.screen)
+            };
+            if !submitted {
+                return Err(Later::new("not entered", NOT_ENTERED));
+            }
+            self.done(Duration::ZERO, None).await;
+            return Ok(true);
+        }
+        let Some(loose) = self.loose.as_ref() else {
+            return Ok(false);
+        };
+        if message.copies >= MOST_COPIES {
+            return Err(Later::new("not shown", NOT_SHOWN).note(Note::Failed));
+        }
+        // Whatever swallowed it may still be there: not again before the screen has changed, nor too
+        // soon.
+        let pause = Duration::from_secs(5 * 6_u64.pow(message.copies.saturating_sub(1).min(2)));
+        if loose.screen == *screen || loose.since.elapsed() < pause {
+            return Err(Later::new("not shown", NOT_SHOWN));
+        }
+        Ok(false)
+    }
+
     /// Whether this is our worker and may be typed to.
     fn admit(&self, sight: &Sight) -> Result<(), Later> {
         let (known, now) = (&self.place.occupant, &sight.occupant);
+        let changed = || Err(Later::new("pane changed", CHANGED));
         match known.as_ref().map(|known| Occupant::judge(known, now)) {
+            _ if now.at_shell_prompt() => return Err(Later::new("shell", SHELL)),
             Some(Verdict::Shell) => return Err(Later::new("shell", SHELL)),
-            Some(Verdict::Other) => return Err(Later::new("pane changed", CHANGED)),
-            Some(Verdict::Same | Verdict::Restarted) | None => {}
-        }
-        if now.at_shell_prompt() {
-            return Err(Later::new("shell", SHELL));
+            Some(Verdict::Other) => return changed(),
+            Some(Verdict::Elsewhere) if !self.place.unique => return changed(),
+            // Nobody has ever said who should be there: only a pane that was opened for a program.
+            None if !now.is_its_own_command() => return changed(),
+            Some(Verdict::Same | Verdict::Restarted | Verdict::Elsewhere) | None => {}
         }
         if let Some(fault) = &sight.blocked {
             return Err(fault.clone().into());
         }
-        // Seen for the first time, started again, or started from the shell that was seen before.
-        if known.as_ref().is_none_or(|known| known.pid != now.pid || known.is_shell()) {
+        if known.as_ref().is_none_or(|known| known.pid != now.pid) {
             let (id, pane) = (&self.place.id, &self.place.pane);
             let bind = || Roster::bind(&self.shared.state, &id.team_dir, &id.name, pane, now);
             if let Err(error) = here(bind) {
@@ -171,40 +220,27 @@ impl<P: Pane> Delivery<'_, P> {
         Ok(())
     }
 
-    /// The text was typed by somebody who then ended, or too late for us to see: submits it, unless
-    /// that was done as well.
-    async fn finish(
-        &mut self,
-        settings: &Settings,
-        needle: &Needle,
-        sight: &Sight,
-    ) -> Result<(), Later> {
-        if !self.message.entering || needle.at_cursor(&sight.screen) {
-            self.enter(settings, &sight.occupant).await?;
-        }
-        self.done(Duration::ZERO, None).await;
-        Ok(())
-    }
-
     async fn wait_until_shown(
         &mut self,
         settings: &Settings,
         needle: &Needle,
         before: &Screen,
     ) -> Result<(), Later> {
-        let deadline = Instant::now() + settings.confirm_timeout();
+        let mut deadline = Instant::now() + settings.confirm_timeout();
         let mut pause = Duration::from_millis(1);
         loop {
-            let sight = self.pane.look().await?;
+            let sight = self.pane.look().await.map_err(|f| Later::from(f).note(Note::Typed))?;
             if needle.shown(before, &sight.screen) {
                 return Ok(());
             }
             if self.shared.is_stopping() {
-                return Err(Later::new("stopping", "the daemon ends").note(Note::Nothing));
+                deadline = deadline.min(Instant::now() + LAST_LOOK);
             }
             if Instant::now() >= deadline {
-                *self.blank = Some(sight.screen);
-                return Err(Later::new("not shown", NOT_SHOWN));
+                let message = self.message.id;
+                let screen = sight.screen;
+                *self.loose = Some(Loose { message, since: Instant::now(), screen });
+                return Err(Later::new("not shown", NOT_SHOWN).note(Note::Typed));
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(50));
@@ -229,7 +265,7 @@ impl<P: Pane> Delivery<'_, P> {
         while let Err(error) = here(|| self.shared.journal.delivered(id, &how)) {
             let why = one_line(&error);
             warn!(message = id, "delivered, but the journal does not know: {why}");
-            self.shared.trouble(&self.place.id, Some(&why));
+            self.shared.trouble(&self.place.id, About::Delivery, Some(&why));
             if self.shared.pause_or_stop(pause).await {
                 return;
             }
@@ -244,11 +280,7 @@ impl<P: Pane> Delivery<'_, P> {
         if text.len() > settings.delivery.longest_text {
             let (dir, name) = (self.shared.state.messages(), format!("message-{}", message.id));
             let kept = here(|| stored(&text, &dir, &name));
-            text = kept.map_err(|error| Later {
-                reason: "long text",
-                detail: one_line(&error),
-                note: Note::Waiting,
-            })?;
+            text = kept.map_err(|error| Later::new("long text", &one_line(&error)))?;
         }
         let words = render(&settings.delivery.template, message, &text);
         let mark = if copy > 1 { SECOND_COPY } else { "" };
@@ -259,11 +291,14 @@ impl<P: Pane> Delivery<'_, P> {
 const NOT_SHOWN: &str = "the text was typed and does not show on the screen, so Enter was not \
      pressed; for a worker that shows nothing, set delivery.confirm = \"none\"";
 
-const CHANGED: &str = "the worker has ended and another program is in its pane; \
-     register it again from the pane where it runs";
+const NOT_ENTERED: &str = "the text was typed and is on the screen, and it cannot be told whether it \
+     was entered; press Enter in the pane if it stands in the prompt";
+
+const CHANGED: &str = "another program is in the pane than the one that was registered; \
+     register the worker again when it runs";
 
 const SHELL: &str =
-    "a shell is in the pane, not the worker; start the worker there, and register it again";
+    "a shell waits for commands in the pane; start the worker there, and register it again";
 
 fn count(needle: &Needle, screen: &Screen) -> u32 {
     u32::try_from(needle.count(screen)).unwrap_or(u32::MAX)

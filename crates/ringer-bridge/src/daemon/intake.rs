@@ -43,10 +43,16 @@ pub(crate) fn read_inbox(
     })
 }
 
-/// Sees which of our own messages were taken from somebody else's inbox.
+/// Whether the team is gone that an inbox belongs to.
+pub(crate) fn is_team_gone(inbox: &Path) -> bool {
+    inbox.ancestors().nth(2).is_some_and(|dir| !dir.exists())
+}
+
+/// Sees which of our own messages were taken from somebody else's inbox. With a team that is deleted
+/// they are gone, too, but nobody has taken them.
 pub(crate) fn read_receipts(journal: &Journal, path: &Path) -> Result<()> {
     let due = journal.receipts_due(path)?;
-    if due.is_empty() {
+    if due.is_empty() || is_team_gone(path) {
         return Ok(());
     }
     let inbox = Mailbox::new(path).read()?;

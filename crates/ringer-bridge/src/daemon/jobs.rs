@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::core::Event;
 use super::intake::{self, Owner};
-use super::router::{Shared, blocking};
+use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
 use super::watcher::Noted;
 use crate::error::Result;

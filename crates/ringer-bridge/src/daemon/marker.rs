@@ -1,32 +1,66 @@
 //! Marking what was delivered as read in the inbox, and pruning what was read long ago.
 //!
 //! Owns what the daemon writes to inboxes: one rewrite for all that was delivered since the last.
+//! It works beside the courier, so that an inbox which cannot be written holds up no message.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use ringer_teams::{Mailbox, Tidied};
+use tracing::{debug, warn};
 
+use super::deliver::one_line;
+use super::shared::{About, Bell, Shared, blocking};
 use crate::error::Result;
-use crate::journal::{Journal, to_mark};
+use crate::journal::{Journal, MemberId, to_mark};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// Marks a member's mail whenever the bell says so, until the daemon ends.
+pub(crate) async fn run(shared: Arc<Shared>, id: MemberId, bell: Arc<Bell>) {
+    loop {
+        tokio::select! {
+            () = bell.marks.notified() => {}
+            () = shared.stopping() => return,
+        }
+        let mut pause = FIRST_PAUSE;
+        while let Err(error) = mark_all(&shared, &id).await {
+            let why = format!("delivered mail is not marked as read: {}", one_line(&error));
+            if pause == FIRST_PAUSE {
+                warn!(member = %id, "{why}");
+            }
+            shared.trouble(&id, About::Marks, Some(&why));
+            if shared.pause_or_stop(pause).await {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        shared.trouble(&id, About::Marks, None);
+    }
+}
+
+async fn mark_all(shared: &Arc<Shared>, id: &MemberId) -> Result<()> {
+    let _permit = shared.marking.acquire().await.expect("it is never closed");
+    let (journal, id) = (shared.journal.clone(), id.clone());
+    let tail = shared.settings().inbox.keep_read;
+    blocking(move || {
+        for path in journal.unmarked_inboxes(&id)? {
+            let tidied = mark(&journal, &path, tail)?;
+            debug!(member = %id, marked = tidied.marked, pruned = tidied.pruned, "inbox tidied");
+        }
+        Ok(())
+    })
+    .await
+}
 
 /// Brings an inbox up to date with the journal, keeping `tail` entries that were read.
-pub(crate) fn mark(journal: &Journal, path: &Path, tail: usize) -> Result<Tidied> {
+fn mark(journal: &Journal, path: &Path, tail: usize) -> Result<Tidied> {
     // From here on the journal may be the only one that has the text.
     journal.sync()?;
     let delivered = journal.unmarked(path)?;
-    let mailbox = Mailbox::new(path);
-    let inbox = mailbox.read()?;
-    let marked = to_mark(&inbox, &delivered);
-    // The journal hears of it first: should we die in between, it finds these entries again,
-    // marked as read, and counts them without delivering them.
-    let read = inbox
-        .rows
-        .iter()
-        .zip(&marked)
-        .filter_map(|(row, marked)| row.as_entry().filter(|entry| entry.read || *marked));
-    let read: Vec<_> = read.collect();
-    journal.pruning(path, read[..read.len().saturating_sub(tail)].iter().copied())?;
-    let done = mailbox.tidy(|inbox| to_mark(inbox, &delivered), tail)?;
+    let done = Mailbox::new(path).tidy(|inbox| to_mark(inbox, &delivered), tail)?;
     journal.marked(path, &delivered)?;
     Ok(done.value)
 }

@@ -9,6 +9,7 @@
 
 mod control;
 mod core;
+mod courier;
 mod deliver;
 mod instance;
 mod intake;
@@ -17,6 +18,7 @@ mod marker;
 mod problems;
 mod report;
 mod router;
+mod shared;
 mod signature;
 mod status;
 mod visit;
@@ -34,7 +36,7 @@ use tracing::info;
 
 use self::core::{Core, Event};
 use self::instance::Instance;
-use self::router::Shared;
+use self::shared::Shared;
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::settings::Settings;
@@ -42,10 +44,13 @@ use crate::state::StateDir;
 
 pub use control::{Client, running};
 pub use instance::Identification;
-pub use status::{MemberStatus, ServerStatus, Status, WatchStatus};
+pub use status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 
 /// How long deliveries in hand may take when the daemon ends.
 const LAST_DELIVERIES: Duration = Duration::from_millis(1500);
+
+/// How long the connections to tmux may take to close.
+const CLOSING: Duration = Duration::from_millis(100);
 
 /// Where a daemon looks.
 #[derive(Debug, Clone)]
@@ -75,7 +80,7 @@ pub fn run(options: Options) -> Result<()> {
     let journal = Journal::open(&options.state)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(32)
+        .max_blocking_threads(64)
         .thread_name("ringer")
         .enable_all()
         .build()
@@ -111,7 +116,8 @@ async fn serve(
     info!(pid = who.pid, teams = %options.claude.teams_dir().display(), "started");
     let core = Core::new(options, who, shared.clone(), settings_in, events);
     core.run(heard, stop_in).await;
-    shared.servers.close_all().await;
+    // A server that hangs is left to itself.
+    tokio::time::timeout(CLOSING, shared.servers.close_all()).await.ok();
     fs::remove_file(&socket).ok();
     info!("ended");
     Ok(())

@@ -1,12 +1,12 @@
 //! How the daemon is, put together for whoever asks.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::router::Shared;
-use super::status::{MemberStatus, ServerStatus, Status, WatchStatus};
+use super::shared::Shared;
+use super::status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 use super::watcher::Watching;
 use super::{Identification, Options};
 use crate::roster::{Roster, RosterEntry};
@@ -48,9 +48,24 @@ impl Report {
                 .into_iter()
                 .map(|(socket, mode)| ServerStatus { socket, mode: mode.to_owned() })
                 .collect(),
+            teams: self.teams(),
             members: self.roster.members.iter().map(|entry| self.member(entry)).collect(),
             problems: self.problems.clone(),
         }
+    }
+
+    fn teams(&self) -> Vec<TeamStatus> {
+        let mut teams: BTreeMap<&str, TeamStatus> = BTreeMap::new();
+        for entry in &self.roster.members {
+            let new = || TeamStatus {
+                team: entry.team.clone(),
+                dir: entry.team_dir.clone().into(),
+                exists: self.teams.contains(Path::new(&entry.team_dir)),
+                members: 0,
+            };
+            teams.entry(&entry.team_dir).or_insert_with(new).members += 1;
+        }
+        teams.into_values().collect()
     }
 
     fn member(&self, entry: &RosterEntry) -> MemberStatus {

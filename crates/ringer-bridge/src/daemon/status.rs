@@ -25,6 +25,8 @@ pub struct Status {
     pub watching: WatchStatus,
     /// Servers that workers' panes are on, and how each is spoken to.
     pub servers: Vec<ServerStatus>,
+    /// The teams of our members.
+    pub teams: Vec<TeamStatus>,
     /// The members of ours.
     pub members: Vec<MemberStatus>,
     /// What does not work.
@@ -53,6 +55,19 @@ pub struct ServerStatus {
     pub socket: String,
     /// How it is spoken to.
     pub mode: String,
+}
+
+/// A team that members of ours are on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TeamStatus {
+    /// Its name.
+    pub team: String,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Whether it is there; if not, its members wait for it.
+    pub exists: bool,
+    /// How many members of ours are on it.
+    pub members: usize,
 }
 
 /// One member of ours.

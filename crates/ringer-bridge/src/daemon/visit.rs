@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ringer_teams::{ClaudeDir, Member, NewMember, Outcome, SyntheticMemberService, Team};
-use tracing::{info, warn};
+use ringer_teams::{ClaudeDir, DirLock, Member, NewMember, Outcome, SyntheticMemberService, Team};
+use tracing::info;
 
 use crate::error::Result;
 use crate::journal::MemberId;
@@ -32,52 +32,71 @@ pub(crate) struct Visit {
 pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<Visit> {
     let mut visit = Visit::default();
     let roster = Roster::load(state)?;
-    let ours: Vec<&RosterEntry> = roster.on(dir).collect();
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    if ours.is_empty() {
+    if roster.on(dir).next().is_none() {
         return Ok(visit);
     }
     let Some(team) = claude.team_in(&name)?.filter(|team| team.dir() == dir) else {
         return Ok(visit);
     };
     visit.exists = true;
-    for entry in ours {
-        let id = MemberId::new(dir, &entry.name);
-        let there = team.config.member(&entry.name).is_some_and(Member::is_synthetic);
-        visit.restored |= !there;
-        if !there && let Err(error) = put_back(state, &team, entry) {
-            warn!(member = %id, "could not be put back on the team: {error}");
-            visit.problems.push((id.clone(), error.to_string()));
-            // Whose inbox that is now is not ours to say.
-            continue;
+    DirLock::free_abandoned(&team.config_path());
+    let is_there =
+        |entry: &&RosterEntry| team.config.member(&entry.name).is_some_and(Member::is_synthetic);
+    let mut ours: Vec<&RosterEntry> = roster.on(dir).filter(is_there).collect();
+    let missing: Vec<&str> =
+        roster.on(dir).filter(|entry| !is_there(entry)).map(|entry| &*entry.name).collect();
+    if !missing.is_empty() {
+        visit.restored = true;
+        for (name, outcome) in put_back(state, &team, &missing)? {
+            match outcome {
+                Ok(_) => ours.extend(roster.find(dir, &name)),
+                // Whose inbox that is now is not ours to say.
+                Err(error) => visit.problems.push((MemberId::new(dir, &name), error.to_string())),
+            }
         }
+    }
+    for entry in ours {
+        let member = entry.id();
         match team.mailboxes(&entry.name) {
             Ok(boxes) => visit.inboxes.extend(boxes.into_iter().map(|mailbox| {
-                let owner = Owner { member: id.clone(), team: team.name().to_owned() };
+                mailbox.recover();
+                let owner = Owner { member: member.clone(), team: team.name().to_owned() };
                 (mailbox.path().to_owned(), owner)
             })),
-            Err(error) => visit.problems.push((id, error.to_string())),
+            Err(error) => visit.problems.push((member, error.to_string())),
         }
     }
     Ok(visit)
 }
 
-/// Registers a member again, unless `ringer remove` was faster: it strikes the name off the roster
-/// first, and nobody can do that while we hold it.
-fn put_back(state: &StateDir, team: &Team, entry: &RosterEntry) -> Result<()> {
-    Roster::while_on(state, team.dir(), &entry.name, |entry| {
-        let member = NewMember {
-            name: entry.name.clone(),
-            agent_type: entry.agent_type.clone(),
-            model: entry.model.clone(),
-            cwd: entry.cwd.clone(),
-            color: entry.color.clone(),
-            joined_at: jiff::Timestamp::now().as_millisecond(),
-        };
-        let outcome = SyntheticMemberService::register(team, &member)?;
-        if outcome == Outcome::Added {
-            info!(member = %entry.name, team = team.name(), "put back on the team");
+/// Registers members again, but for those that `ringer remove` was faster with: it strikes a name off
+/// the roster first, and nobody can do that while we hold it.
+fn put_back(
+    state: &StateDir,
+    team: &Team,
+    names: &[&str],
+) -> Result<Vec<(String, ringer_teams::Result<Outcome>)>> {
+    Roster::hold(state, |roster| {
+        let joined_at = jiff::Timestamp::now().as_millisecond();
+        let members: Vec<NewMember> = names
+            .iter()
+            .filter_map(|name| roster.find(team.dir(), name))
+            .map(|entry| NewMember {
+                name: entry.name.clone(),
+                agent_type: entry.agent_type.clone(),
+                model: entry.model.clone(),
+                cwd: entry.cwd.clone(),
+                color: entry.color.clone(),
+                joined_at,
+            })
+            .collect();
+        let outcomes = SyntheticMemberService::register_all(team, &members)?;
+        for (member, outcome) in members.iter().zip(&outcomes) {
+            if matches!(outcome, Ok(Outcome::Added)) {
+                info!(member = %member.name, team = team.name(), "put back on the team");
+            }
         }
-        Ok(())
+        Ok(members.into_iter().map(|member| member.name).zip(outcomes).collect())
     })
 }

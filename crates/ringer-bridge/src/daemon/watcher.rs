@@ -3,7 +3,7 @@
 //! Owns the watches. Directories are watched, never files, since files are replaced. What it tells
 //! is a hint to look, never the truth: whoever gets it reads the files.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,9 @@ pub(crate) struct Noted {
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) paths: HashMap<PathBuf, Noted>,
+    /// What was removed or renamed away: a watch on it is worth nothing, even if there is another
+    /// of that name by now.
+    pub(crate) gone: HashSet<PathBuf>,
     /// Events were lost: everything is to be looked at.
     pub(crate) all: bool,
 }
@@ -64,6 +67,8 @@ pub(crate) struct InboxWatcher {
     /// Each directory, as the one it was when the watch was made.
     watched: BTreeMap<PathBuf, Directory>,
     trouble: Option<String>,
+    /// What was last said of it.
+    told: Option<String>,
 }
 
 /// A directory's device and number: a new one of the same name is another one.
@@ -97,8 +102,14 @@ impl InboxWatcher {
     pub(crate) fn new(teams: PathBuf, files: Vec<PathBuf>) -> Self {
         let places = Arc::new(Places { teams, files });
         let board = Arc::new(Board::default());
-        let mut new =
-            Self { places, board, watcher: None, watched: BTreeMap::new(), trouble: None };
+        let mut new = Self {
+            places,
+            board,
+            watcher: None,
+            watched: BTreeMap::new(),
+            trouble: None,
+            told: None,
+        };
         new.start();
         new
     }
@@ -178,18 +189,20 @@ impl InboxWatcher {
             Ok(()) => {
                 self.watched.insert(dir.to_owned(), now);
             }
-            Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
+            Err(error) if is_nothing_to_us(&error) => debug!(dir = %dir.display(), "{error}"),
             Err(error) => {
                 let why = explain(&error);
-                if self.trouble.is_none() {
+                if self.told.as_ref() != Some(&why) {
                     warn!(dir = %dir.display(), "{why}");
                 }
+                self.told = Some(why.clone());
                 self.trouble = Some(why);
             }
         }
     }
 
-    fn forget(&mut self, dir: &Path) {
+    /// A directory is not what it was: whatever is there now is watched anew.
+    pub(crate) fn forget(&mut self, dir: &Path) {
         if self.watched.remove(dir).is_some()
             && let Some(watcher) = &mut self.watcher
         {
@@ -235,8 +248,15 @@ impl Board {
         if paths.is_empty() {
             return;
         }
+        let is_gone = matches!(
+            event.kind,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From))
+        );
         let mut changes = self.lock();
         for path in paths {
+            if is_gone {
+                changes.gone.insert(path.clone());
+            }
             let new = Noted { since: Instant::now(), stage };
             let noted = changes.paths.entry(path).or_insert(new);
             noted.stage = noted.stage.max(stage);
@@ -249,6 +269,15 @@ impl Board {
 fn directory(path: &Path) -> Option<Directory> {
     let meta = fs::metadata(path).ok()?;
     meta.is_dir().then(|| (meta.dev(), meta.ino()))
+}
+
+/// It was gone before we came, or is none of our business.
+fn is_nothing_to_us(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(e) => e.kind() == std::io::ErrorKind::PermissionDenied,
+        _ => false,
+    }
 }
 
 /// What stands in the way of watching, and what helps.

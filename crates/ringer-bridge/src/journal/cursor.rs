@@ -40,12 +40,6 @@ impl Identity {
     }
 }
 
-/// Whether an equal entry, after one of our own prunings, is a new message: only if nothing tells
-/// them apart.
-pub(super) fn is_repeatable(entry: &Entry) -> bool {
-    entry.msg_id.is_none() && entry.timestamp.is_empty()
-}
-
 /// What one look at an inbox found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use ringer_teams::{Entry, Inbox};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::cursor::{Identity, compare, is_repeatable};
+use super::cursor::{Found, Identity, compare};
 use super::message::{MemberId, Message, State, text};
 use super::{Journal, micros, millis, next_revision};
 use crate::error::Result;
@@ -47,22 +47,12 @@ impl Journal {
     pub fn receive(&self, intake: &Intake<'_>) -> Result<usize> {
         let entries: Vec<&Entry> = intake.inbox.entries().collect();
         let path = text(intake.path);
-        let found = self.read(|connection| {
-            let mailbox: Option<i64> = connection
-                .prepare_cached("SELECT id FROM mailboxes WHERE path = ?1")?
-                .query_row([&path], |row| row.get(0))
-                .optional()?;
-            let mut count = connection
-                .prepare_cached("SELECT count FROM seen WHERE mailbox = ?1 AND identity = ?2")?;
-            compare(&entries, |identity| {
-                let known = count.query_row(params![mailbox, identity.bytes()], |row| row.get(0));
-                Ok(known.optional()?.unwrap_or(0))
-            })
-        })?;
-        if found.grown.is_empty() {
+        // Most often there is nothing new, and nobody has to be kept from writing to see that.
+        if self.read(|connection| find(connection, &path, &entries))?.grown.is_empty() {
             return Ok(0);
         }
         self.write(|connection| {
+            let found = find(connection, &path, &entries)?;
             let mailbox = mailbox_id(connection, &path)?;
             let mut see = connection
                 .prepare_cached("INSERT OR REPLACE INTO seen VALUES (?1, ?2, ?3)")?;
@@ -92,9 +82,8 @@ impl Journal {
                     micros(intake.read),
                 ])?;
             }
-            Ok(())
-        })?;
-        Ok(found.fresh.len())
+            Ok(found.fresh.len())
+        })
     }
 
     /// The message of a member whose turn it is.
@@ -252,29 +241,36 @@ impl Journal {
         })
     }
 
-    /// These are about to be pruned. Where nothing tells two equal messages apart, the next one
-    /// like them is new.
-    pub(crate) fn pruning<'a>(
-        &self,
-        path: &Path,
-        entries: impl IntoIterator<Item = &'a Entry>,
-    ) -> Result<()> {
-        let repeatable: Vec<_> =
-            entries.into_iter().filter(|e| is_repeatable(e)).map(Identity::of).collect();
-        if repeatable.is_empty() {
+    /// What was given up is to be tried again.
+    pub(crate) fn revive(&self, member: &MemberId) -> Result<()> {
+        let failed = self.queue(member)?.failed;
+        if failed == 0 {
             return Ok(());
         }
         self.write(|connection| {
-            let mailbox = mailbox_id(connection, &text(path))?;
-            let mut forget = connection.prepare_cached(
-                "UPDATE seen SET count = max(count - 1, 0) WHERE mailbox = ?1 AND identity = ?2",
+            let revision = next_revision(connection)?;
+            connection.execute(
+                "UPDATE messages SET state = 'received', reason = NULL, revision = ?3 \
+                 WHERE team_dir = ?1 AND member = ?2 AND direction = 'in' AND state = 'failed'",
+                params![member.dir(), member.name, revision],
             )?;
-            for identity in &repeatable {
-                forget.execute(params![mailbox, identity.bytes()])?;
-            }
             Ok(())
         })
     }
+}
+
+/// Compares an inbox with what the journal knows of it.
+fn find(connection: &Connection, path: &str, entries: &[&Entry]) -> rusqlite::Result<Found> {
+    let mailbox: Option<i64> = connection
+        .prepare_cached("SELECT id FROM mailboxes WHERE path = ?1")?
+        .query_row([path], |row| row.get(0))
+        .optional()?;
+    let mut count =
+        connection.prepare_cached("SELECT count FROM seen WHERE mailbox = ?1 AND identity = ?2")?;
+    compare(entries, |identity| {
+        let known = count.query_row(params![mailbox, identity.bytes()], |row| row.get(0));
+        Ok(known.optional()?.unwrap_or(0))
+    })
 }
 
 fn member_id(row: &rusqlite::Row<'_>) -> rusqlite::Result<MemberId> {

@@ -48,12 +48,16 @@ impl Journal {
     /// The messages that were asked for, oldest first.
     pub fn messages(&self, filter: &Filter) -> Result<Vec<Message>> {
         self.read(|connection| {
-            let order = if filter.after_revision.is_some() { "revision" } else { "id" };
+            let (order, news) = if filter.after_revision.is_some() {
+                ("revision", "revision > ?4")
+            } else {
+                ("id", "?4 IS NULL")
+            };
             let sql = format!(
                 "SELECT * FROM (SELECT {} FROM messages \
                  WHERE (?1 IS NULL OR team_dir = ?1) \
                  AND (?2 IS NULL OR member = ?2 OR peer = ?2) \
-                 AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR revision > ?4) \
+                 AND (?3 IS NULL OR state = ?3) AND {news} \
                  ORDER BY {order} DESC LIMIT ?5) ORDER BY {order}",
                 Message::COLUMNS
             );

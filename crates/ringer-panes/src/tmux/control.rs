@@ -29,10 +29,16 @@ impl Control {
     pub(super) async fn attach(program: &Program, session: &str) -> io::Result<Self> {
         let mut command = program.command();
         command.args(["-C", "attach-session", "-E", "-f", "ignore-size,no-output", "-t", session]);
-        command.stderr(std::process::Stdio::null());
+        // The client itself holds the other end of its output, too, as its stderr. Else, should we be
+        // killed before tmux has answered, the server could not write the answer, would wait for that
+        // for ever, and the client would never go.
+        let (reader, writer) = std::io::pipe()?;
+        command.stdout(writer).stderr(reader.try_clone()?);
         let mut child = command.spawn()?;
+        drop(command);
         let input = child.stdin.take().expect("stdin is piped");
-        let output = Lines::new(child.stdout.take().expect("stdout is piped"));
+        let reader = std::process::ChildStdout::from(std::os::fd::OwnedFd::from(reader));
+        let output = Lines::new(ChildStdout::from_std(reader)?);
         let mut control = Self { child, input, output };
         loop {
             let line = control.output.next().await?;

@@ -13,9 +13,10 @@ use super::program::Program;
 use super::quote::quote;
 use super::server::LIMIT;
 use crate::fault::Fault;
-use crate::occupant::{Occupant, SHELLS};
+use crate::occupant::Occupant;
 use crate::pane::{Pane, Screen, Sight};
 use crate::payload::Payload;
+use crate::process::{Process, SHELLS};
 
 /// So many rows that scrolled away are looked at.
 const SCROLLED: usize = 200;
@@ -115,7 +116,7 @@ impl Pane for TmuxPane {
         let target = quote(&self.pane);
         let show = |what: &str| format!("display-message -p -t {target} {}", quote(what));
         let numbers = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_input_off} #{pane_pid} \
-                       #{pane_height} #{alternate_on} #{cursor_flag} #{cursor_x} #{cursor_y}";
+                       #{pane_height} #{alternate_on} #{cursor_flag} #{cursor_x} #{cursor_y} #{pid}";
         // What the program chose itself comes alone: nothing in it can be taken for something else.
         let commands = vec![
             show(numbers),
@@ -129,7 +130,7 @@ impl Pane for TmuxPane {
             <[Vec<String>; 5]>::try_from(answers).map_err(|_| self.gone())?;
         let numbers = numbers.join(" ");
         let words: Vec<&str> = numbers.split_whitespace().collect();
-        let [id, dead, mode, off, pid, height, alternate, cursor, x, y] = words[..] else {
+        let [id, dead, mode, off, pid, height, alternate, cursor, x, y, server] = words[..] else {
             return Err(self.gone());
         };
         if id != self.pane {
@@ -139,11 +140,14 @@ impl Pane for TmuxPane {
         let screen = screen(rows, number(height), alternate == "1");
         let top = screen.rows.len().saturating_sub(number(height));
         let cursor = (cursor == "1").then(|| (top + number(y), number(x)));
+        let pid = pid.parse().unwrap_or(0);
         Ok(Sight {
             occupant: Occupant {
-                pid: pid.parse().unwrap_or(0),
+                pid,
                 started_with: started_with.join("\n"),
                 command: command.join("\n"),
+                foreground: Process::in_foreground_of(pid),
+                server: server.parse().unwrap_or(0),
             },
             screen: Screen { cursor, ..screen },
             title: title.join("\n"),

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_bridge::{Letter, Roster, StateDir, post};
+use ringer_bridge::{Letter, Roster, StateDir, occupant, post};
 use ringer_panes::Address;
 use ringer_teams::{ClaudeDir, LEAD, NewMember, SyntheticMemberService};
 use serde_json::json;
@@ -97,7 +97,8 @@ fn play(cwd: &Path) -> Result<(Vec<Step>, Option<String>), Failure> {
     let member = NewMember::new(WORKER, cwd, now);
     let team = claude.team(TEAM)?;
     SyntheticMemberService::register(&team, &member)?;
-    Roster::enter(&state, &team, &member, Some((pane, None)))?;
+    let who = occupant(&pane).ok().flatten();
+    Roster::enter(&state, &team, &member, Some((pane, who)))?;
     show(
         format!(
             "`ringer register {WORKER}` puts a worker on it. Claude's SendMessage now knows that name."

@@ -75,6 +75,7 @@ impl Register {
             warnings.push("the daemon is not running; mail waits until `ringer up`".to_owned());
         }
         let moved = Roster::enter(&context.state, &team, &member, pane)?;
+        context.wake_daemon();
         if moved && outcome == Outcome::Unchanged {
             outcome = Outcome::Updated;
         }
@@ -107,8 +108,9 @@ fn sharing(roster: &Roster, pane: &Address, team: &Team, name: &str) -> Option<S
 fn look(pane: &Address, warnings: &mut Vec<String>) -> Option<Occupant> {
     match occupant(pane) {
         Ok(Some(who)) if who.at_shell_prompt() => {
-            warnings
-                .push(format!("a shell is in {pane} now; mail waits until a worker runs there"));
+            warnings.push(format!(
+                "a shell waits for commands in {pane}: start the worker there, then register it again"
+            ));
             Some(who)
         }
         Ok(who) => who,

@@ -48,6 +48,7 @@ impl Remove {
         } else {
             SyntheticMemberService::remove_all(&team)?
         };
+        context.wake_daemon();
         let people = match (&self.name, removed.len()) {
             (Some(name), 0) => format!("{name} was not on {}", team.name()),
             (Some(name), _) => format!("removed {name} from {}", team.name()),

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use ringer_bridge::daemon::{self, Client, MemberStatus};
+use ringer_bridge::daemon::{self, Client, MemberStatus, TeamStatus};
 use ringer_bridge::{Error, Journal, Queue, Roster};
 use serde_json::{Value, json};
 
@@ -55,6 +55,16 @@ fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
     ))?;
     if let Some(why) = &watching.why {
         out.line(&format!("          {why}"))?;
+    }
+    let (there, gone): (Vec<_>, Vec<_>) = status.teams.iter().partition(|team| team.exists);
+    let names = |teams: &[&TeamStatus]| {
+        teams.iter().map(|team| cell(&team.team)).collect::<Vec<_>>().join(", ")
+    };
+    if !there.is_empty() {
+        out.line(&format!("teams     {}", names(&there)))?;
+    }
+    if !gone.is_empty() {
+        out.line(&format!("gone      {} (their members wait)", names(&gone)))?;
     }
     for server in &status.servers {
         out.line(&format!("tmux      {} ({})", cell(&server.socket), server.mode))?;
@@ -110,9 +120,9 @@ fn without_daemon(context: &Context) -> Result<(), Failure> {
             state: "no daemon".to_owned(),
             queued: queue.as_ref().map_or(0, |q| q.queued),
             failed: queue.as_ref().map_or(0, |q| q.failed),
-            reason: None,
+            reason: queue.as_ref().and_then(|q| q.reason.clone()),
             detail: None,
-            waiting_since: None,
+            waiting_since: queue.as_ref().and_then(|q| q.waiting_since),
             last_delivery: queue.and_then(|q| q.last_delivery),
         });
     }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ringer_bridge::daemon::Client;
+use ringer_bridge::daemon::{self, Client};
 use serde_json::json;
 
 use crate::cli::Globals;
@@ -34,8 +34,12 @@ const LARGE_LOG: u64 = 4 * 1024 * 1024;
 
 impl Up {
     pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<(), Failure> {
-        if let Ok(client) = Client::connect(&context.state) {
-            return tell(context, client.daemon.pid, true);
+        if let Some(daemon) = daemon::running(&context.state)? {
+            let deadline = Instant::now() + Duration::from_secs(self.timeout);
+            while Instant::now() < deadline && !is_ready(context, daemon.pid) {
+                thread::sleep(Duration::from_millis(25));
+            }
+            return tell(context, daemon.pid, true);
         }
         let log = context.state.path().join("daemon.log");
         rotate(&log);
@@ -57,7 +61,7 @@ impl Up {
             if Instant::now() > deadline {
                 return Err(failed("the daemon is not ready yet"));
             }
-            thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(25));
         }
     }
 }
@@ -92,20 +96,20 @@ fn start(context: &Context, globals: &Globals, log: &Path) -> Result<Child, Fail
     let out = out.map_err(cannot("open the log"))?;
     let same = out.try_clone().map_err(cannot("open the log"))?;
     let ringer = std::env::current_exe().map_err(cannot("find this program"))?;
-    let mut daemon = program(ringer);
-    daemon.arg("daemon").arg("--state-dir").arg(state);
+    let mut command = program(ringer);
+    command.arg("daemon").arg("--state-dir").arg(state);
     let absolute = |path: &PathBuf| context.cwd.join(path);
     if let Some(dir) = &globals.claude_dir {
-        daemon.arg("--claude-dir").arg(absolute(dir));
+        command.arg("--claude-dir").arg(absolute(dir));
     }
     if let Some(file) = &globals.config {
-        daemon.arg("--config").arg(absolute(file));
+        command.arg("--config").arg(absolute(file));
     }
-    daemon.args((0..globals.verbose).map(|_| "-v"));
+    command.args((0..globals.verbose).map(|_| "-v"));
     // Its own group: Ctrl-C in this terminal is not meant for it. And not in this directory, which
     // somebody may want to unmount.
-    daemon.stdin(Stdio::null()).stdout(same).stderr(out).process_group(0).current_dir("/");
-    daemon.spawn().map_err(cannot("start the daemon"))
+    command.stdin(Stdio::null()).stdout(same).stderr(out).process_group(0).current_dir("/");
+    command.spawn().map_err(cannot("start the daemon"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "nobody else reads or writes our log meanwhile")]

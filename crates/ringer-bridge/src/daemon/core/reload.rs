@@ -2,7 +2,7 @@
 //!
 //! Owns what follows from them. A file with a mistake in it changes nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tracing::info;
@@ -27,10 +27,15 @@ impl Core {
             return;
         }
         let before = std::mem::replace(&mut self.roster, roster);
+        let mut alike: HashMap<&str, usize> = HashMap::new();
+        for command in self.roster.members.iter().filter_map(command) {
+            *alike.entry(command).or_default() += 1;
+        }
         let places = self.roster.members.iter().map(|entry| Place {
             id: entry.id(),
             pane: entry.pane.clone(),
             occupant: entry.occupant.clone(),
+            unique: command(entry).is_some_and(|command| alike[command] == 1),
         });
         self.router.assign(places.collect());
         let members: HashSet<MemberId> = self.roster.members.iter().map(RosterEntry::id).collect();
@@ -67,4 +72,9 @@ impl Core {
             }
         }
     }
+}
+
+/// What a member's worker was started with.
+fn command(entry: &RosterEntry) -> Option<&str> {
+    entry.occupant.as_ref().map(|occupant| occupant.started_with.as_str())
 }

@@ -1,0 +1,111 @@
+//! The program in the foreground of a terminal, as the system knows it.
+//!
+//! Owns reading `/proc`. What cannot be read is unknown, never guessed.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+/// Shells: what is typed into one is run.
+pub(crate) const SHELLS: [&str; 17] = [
+    "sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "yash", "ash", "busybox", "nu", "elvish",
+    "xonsh", "tcsh", "csh", "pwsh", "rbash",
+];
+
+/// Options of shells that take a word.
+const WITH_A_WORD: [&str; 6] = ["--rcfile", "--init-file", "-o", "+o", "-O", "+O"];
+
+/// One run of one program: a process that becomes another program is another one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// The process.
+    pub pid: u32,
+    /// When it was started, in ticks of the system's clock: numbers are used again.
+    pub started: u64,
+    /// The file that it runs; empty if we may not know.
+    pub program: String,
+    /// If that is a shell, what it was called with. Other programs write what they like there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+}
+
+impl Process {
+    /// The leader of the process group that the terminal of `pid` listens to.
+    pub fn in_foreground_of(pid: u32) -> Option<Self> {
+        let group = stat(pid, 5)?.parse().ok()?;
+        let program = fs::read_link(format!("/proc/{group}/exe"));
+        let program = program.map(|path| path.display().to_string()).unwrap_or_default();
+        let mut this = Self {
+            pid: group,
+            started: stat(group, 19)?.parse().ok()?,
+            program,
+            words: Vec::new(),
+        };
+        if this.is_shell() {
+            let words = fs::read(format!("/proc/{group}/cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).into_owned();
+            this.words = words.split_terminator('\0').map(str::to_owned).collect();
+        }
+        Some(this)
+    }
+
+    /// Whether it is a shell.
+    pub fn is_shell(&self) -> bool {
+        is_shell(self.program.trim_end_matches(" (deleted)"))
+    }
+
+    /// Whether it is a shell that waits for commands, rather than one that runs a script.
+    pub fn is_at_prompt(&self) -> bool {
+        let mut words = self.words.iter().skip(1);
+        let mut plain = true;
+        while let Some(word) = words.next() {
+            if WITH_A_WORD.contains(&word.as_str()) {
+                words.next();
+            } else {
+                plain &= word.starts_with(['-', '+']);
+            }
+        }
+        self.is_shell() && plain
+    }
+}
+
+/// Whether a program, by path or name, is a shell. A login shell's name begins with a dash.
+pub(crate) fn is_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    SHELLS.contains(&name.strip_prefix('-').unwrap_or(name))
+}
+
+/// A field of `/proc/PID/stat`, counted from behind the name, which may contain anything.
+fn stat(pid: u32, field: usize) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(field).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(program: &str, words: &[&str]) -> Process {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Process { pid: 7, started: 1, program: program.into(), words }
+    }
+
+    #[test]
+    fn a_shell_that_waits_for_commands_is_told_from_one_that_runs_a_script() {
+        for (program, words, waits) in [
+            ("/usr/bin/bash", &["-bash"] as &[&str], true),
+            ("/usr/bin/bash", &["bash", "--norc"], true),
+            ("/usr/bin/bash", &["bash", "--rcfile", "x"], true),
+            ("/usr/bin/zsh", &["zsh", "-l", "-o", "vi"], true),
+            ("/usr/bin/pwsh", &["pwsh"], true),
+            ("/usr/bin/bash (deleted)", &["bash"], true),
+            ("/usr/bin/bash", &["bash", "work.sh"], false),
+            ("/usr/bin/dash", &["sh", "-c", "worker; exec bash"], false),
+            ("/usr/bin/node", &[], false),
+            ("", &[], false),
+        ] {
+            assert_eq!(process(program, words).is_at_prompt(), waits, "{program} {words:?}");
+        }
+    }
+}
