@@ -81,7 +81,7 @@ impl StateDir {
 
     /// Held until the file is dropped, or its process dies. Nobody holds it for more than a moment,
     /// unless it was stopped right there: then we give up instead of waiting with it.
-    fn lock(&self, name: &str) -> Result<File> {
+    pub(crate) fn lock(&self, name: &str) -> Result<File> {
         self.make()?;
         let path = self.path.join(format!("{name}.lock"));
         let file =

@@ -51,11 +51,18 @@ impl Occupant {
         if known.pid == now.pid {
             let same = match (&known.foreground, &now.foreground) {
                 (None, None) => known.command == now.command,
-                (known, now) => known == now,
+                (Some(known), Some(now)) => known.is(now),
+                _ => false,
             };
             return if same { Verdict::Same } else { Verdict::Other };
         }
-        let same_start = !known.started_with.is_empty() && known.started_with == now.started_with;
+        let same_program = match (&known.foreground, &now.foreground) {
+            (Some(known), Some(now)) => known.runs_the_same_as(now),
+            _ => false,
+        };
+        let same_start = !known.started_with.is_empty()
+            && known.started_with == now.started_with
+            && same_program;
         match (same_start && now.is_its_own_command(), known.server == now.server) {
             (false, _) => Verdict::Other,
             (true, true) => Verdict::Restarted,
@@ -66,8 +73,8 @@ impl Occupant {
     /// Whether a shell waits for commands there, rather than running a script.
     pub fn at_shell_prompt(&self) -> bool {
         match &self.foreground {
-            Some(process) => process.is_at_prompt(),
-            None => self.is_shell(),
+            Some(process) if !process.program.is_empty() => process.is_at_prompt(),
+            _ => self.is_shell(),
         }
     }
 

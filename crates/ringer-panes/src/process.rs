@@ -49,6 +49,18 @@ impl Process {
         Some(this)
     }
 
+    /// Whether it is the same run of the same program, as far as that is known of both.
+    pub fn is(&self, other: &Self) -> bool {
+        self.pid == other.pid && self.started == other.started && self.runs_the_same_as(other)
+    }
+
+    /// Whether it is another run of the same program, as far as that is known of both.
+    pub fn runs_the_same_as(&self, other: &Self) -> bool {
+        let same = |a: &String, b: &String| a == b || a.is_empty() || b.is_empty();
+        let words = self.words.is_empty() || other.words.is_empty() || self.words == other.words;
+        same(&self.program, &other.program) && words
+    }
+
     /// Whether it is a shell.
     pub fn is_shell(&self) -> bool {
         is_shell(self.program.trim_end_matches(" (deleted)"))

@@ -16,7 +16,6 @@ use crate::edit::{self, Change, Done};
 use crate::error::{Error, Result};
 use crate::inbox::{Entry, Inbox, Row};
 use crate::json::{Array, NotWhole, Object, pretty};
-use crate::lock::DirLock;
 use crate::read::read_whole;
 
 /// How deep an entry lies in an inbox file.
@@ -88,14 +87,6 @@ impl Mailbox {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Clears away what writers of ours that were killed left beside it.
-    pub fn recover(&self) {
-        DirLock::free_abandoned(&self.path);
-        if let Some(dir) = self.path.parent() {
-            edit::sweep(dir);
-        }
     }
 
     /// Reads all of it. A file that is half written is read again; one that does not exist is empty.

@@ -239,7 +239,7 @@ pub(crate) fn with_member(text: &str, member: &str) -> std::result::Result<Strin
 }
 
 /// Removes what crashed writers left in the team's directories.
-fn sweep(team: &Team) {
+pub(crate) fn sweep(team: &Team) {
     edit::sweep(team.dir());
     edit::sweep(&team.dir().join("inboxes"));
 }

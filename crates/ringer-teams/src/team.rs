@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::config::{Member, TeamConfig};
 use crate::error::{Error, Result};
 use crate::lead::Liveness;
+use crate::lock::DirLock;
 use crate::mailbox::Mailbox;
+use crate::members::sweep;
 use crate::names::{check_team_name, inbox_file_name, is_half_deleted};
 use crate::read::read_whole;
 
@@ -146,6 +148,17 @@ impl Team {
             name: name.to_owned(),
             known: self.config.members.iter().map(|m| m.name.clone()).collect(),
         })
+    }
+
+    /// Clears away what writers of ours that were killed left in its directory: half-written files,
+    /// and the locks of these members' inboxes and of the configuration.
+    pub fn recover<'a>(&self, members: impl IntoIterator<Item = &'a str>) {
+        sweep(self);
+        DirLock::free_abandoned(&self.config_path());
+        for mailbox in members.into_iter().flat_map(|name| self.mailboxes(name).unwrap_or_default())
+        {
+            DirLock::free_abandoned(mailbox.path());
+        }
     }
 
     /// The inbox that messages to `name` go to. It need not exist, nor need the member.

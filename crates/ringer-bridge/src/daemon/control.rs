@@ -8,7 +8,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +30,9 @@ const LONGEST_PATH: usize = 107;
 const LONGEST: u64 = 64 * 1024;
 
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a daemon that does not listen any more may take to end.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// What can be asked of a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +137,20 @@ impl Client {
             stream.set_write_timeout(Some(PATIENCE))?;
             Ok(BufReader::new(stream))
         };
-        let stream = connect().map_err(|source| Error::NoAnswer { path: path.clone(), source })?;
+        let stream = match connect() {
+            Ok(stream) => stream,
+            // It may be about to end: then it is as good as ended.
+            Err(source) => {
+                let deadline = Instant::now() + ENDING;
+                while instance::running(state)?.is_some_and(|now| now == daemon) {
+                    if Instant::now() > deadline {
+                        return Err(Error::NoAnswer { path, source });
+                    }
+                    thread::sleep(Duration::from_millis(10));
+                }
+                return Err(Error::NotRunning);
+            }
+        };
         Ok(Self { path, stream, daemon })
     }
 

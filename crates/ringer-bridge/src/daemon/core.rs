@@ -290,6 +290,7 @@ impl Core {
         if trouble {
             self.next_sweep = Instant::now() + self.shared.settings().poll();
         }
+        self.load_settings();
         self.load_roster();
         for dir in self.team_dirs() {
             self.visit(dir, now(Stage::Closed));
@@ -338,10 +339,7 @@ impl Core {
             }
             Event::Left(Err(error)) => self.problems.report("journal", &one_line(&error)),
             Event::Asked(request, answer) => self.asked(request, answer),
-            Event::Reload => {
-                self.load_settings();
-                self.look_at_everything();
-            }
+            Event::Reload => self.look_at_everything(),
             Event::Stop => self.stopping = true,
         }
     }

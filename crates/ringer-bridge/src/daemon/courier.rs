@@ -176,9 +176,9 @@ impl Courier {
             return;
         }
         if later.note == Note::Failed {
-            warn!(member = %self.id, message = message.id, "given up: {}", later.detail);
+            warn!(member = %self.id, id = message.id, "given up: {}", later.detail);
         } else if !known {
-            info!(member = %self.id, message = message.id, "waits: {}", later.detail);
+            info!(member = %self.id, id = message.id, "waits: {}", later.detail);
         }
         let (journal, id, reason) = (&self.shared.journal, message.id, later.reason);
         let now = SystemTime::now();

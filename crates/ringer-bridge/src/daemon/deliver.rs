@@ -264,7 +264,7 @@ impl<P: Pane> Delivery<'_, P> {
         let mut pause = Duration::from_millis(50);
         while let Err(error) = here(|| self.shared.journal.delivered(id, &how)) {
             let why = one_line(&error);
-            warn!(message = id, "delivered, but the journal does not know: {why}");
+            warn!(id, "delivered, but the journal does not know: {why}");
             self.shared.trouble(&self.place.id, About::Delivery, Some(&why));
             if self.shared.pause_or_stop(pause).await {
                 return;

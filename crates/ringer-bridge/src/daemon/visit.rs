@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ringer_teams::{ClaudeDir, DirLock, Member, NewMember, Outcome, SyntheticMemberService, Team};
+use ringer_teams::{ClaudeDir, Member, NewMember, Outcome, SyntheticMemberService, Team};
 use tracing::info;
 
 use crate::error::Result;
@@ -40,7 +40,7 @@ pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<
         return Ok(visit);
     };
     visit.exists = true;
-    DirLock::free_abandoned(&team.config_path());
+    team.recover(roster.on(dir).map(|entry| &*entry.name));
     let is_there =
         |entry: &&RosterEntry| team.config.member(&entry.name).is_some_and(Member::is_synthetic);
     let mut ours: Vec<&RosterEntry> = roster.on(dir).filter(is_there).collect();
@@ -60,7 +60,6 @@ pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<
         let member = entry.id();
         match team.mailboxes(&entry.name) {
             Ok(boxes) => visit.inboxes.extend(boxes.into_iter().map(|mailbox| {
-                mailbox.recover();
                 let owner = Owner { member: member.clone(), team: team.name().to_owned() };
                 (mailbox.path().to_owned(), owner)
             })),

@@ -53,16 +53,15 @@ impl Journal {
     /// Opens the journal of a state directory, and makes it if there is none.
     pub fn open(state: &StateDir) -> Result<Self> {
         state.make()?;
-        Self::at(state.path().join(FILE), OpenFlags::SQLITE_OPEN_CREATE)
+        Self::at(state, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
     /// Opens it if there is one.
     pub fn open_existing(state: &StateDir) -> Result<Option<Self>> {
-        let path = state.path().join(FILE);
-        if !path.exists() {
+        if !Self::path_in(state).exists() {
             return Ok(None);
         }
-        Self::at(path, OpenFlags::empty()).map(Some)
+        Self::at(state, OpenFlags::empty()).map(Some)
     }
 
     /// Where the journal of a state directory is.
@@ -70,7 +69,11 @@ impl Journal {
         state.path().join(FILE)
     }
 
-    fn at(path: PathBuf, create: OpenFlags) -> Result<Self> {
+    fn at(state: &StateDir, create: OpenFlags) -> Result<Self> {
+        let path = Self::path_in(state);
+        // Two that set up a new database at the same time would get in each other's way, and SQLite
+        // does not wait for that.
+        let _lock = state.lock(FILE)?;
         let fail = |source| Error::Journal { path: path.clone(), source };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         if !create.is_empty() {
