@@ -50,7 +50,7 @@ async fn mark_all(shared: &Arc<Shared>, id: &MemberId) -> Result<()> {
             let tidied = mark(&journal, &path, tail)?;
             debug!(member = %id, marked = tidied.marked, pruned = tidied.pruned, "inbox tidied");
         }
-        Ok(())
+        journal.shrink()
     })
     .await
 }

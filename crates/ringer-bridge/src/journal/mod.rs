@@ -18,14 +18,14 @@ mod outgoing;
 mod query;
 mod schema;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::{Error, Result};
 use crate::state::StateDir;
@@ -38,6 +38,9 @@ pub(crate) use outgoing::Outgoing;
 pub use query::{Filter, Queue};
 
 const FILE: &str = "journal.db";
+
+/// A write-ahead log of more bytes is large.
+const LARGE_LOG: u64 = 128 * 1024;
 
 /// How long another process is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -108,10 +111,33 @@ impl Journal {
         }
     }
 
+    /// Moves what is in the write-ahead log to its place, if there is much of it. SQLite would do so
+    /// by itself some day, in the middle of a delivery, or not at all on a disk that the log has
+    /// filled.
+    pub(crate) fn shrink(&self) -> Result<()> {
+        let log = fs::metadata(self.path.with_extension("db-wal"));
+        if log.map_or(0, |log| log.len()) < LARGE_LOG {
+            return Ok(());
+        }
+        self.read(|connection| {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        })
+    }
+
     /// Runs one transaction that writes.
-    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    fn write<T>(&self, work: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        write(&mut connection, work).map_err(|source| self.failed(source))
+        let written = match write(&mut connection, &work) {
+            // Perhaps it is the write-ahead log that takes all the room: what is in it can go to its
+            // place.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                let move_all = "PRAGMA wal_checkpoint(TRUNCATE)";
+                let moved = connection.query_row(move_all, [], |_| Ok(()));
+                moved.and_then(|()| write(&mut connection, &work)).map_err(|_| error)
+            }
+            done => done,
+        };
+        written.map_err(|source| self.failed(source))
     }
 
     /// Runs something that only reads.
@@ -127,7 +153,7 @@ impl Journal {
 
 fn write<T>(
     connection: &mut Connection,
-    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    work: impl Fn(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let value = work(&transaction)?;

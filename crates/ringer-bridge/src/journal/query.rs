@@ -132,7 +132,7 @@ impl Journal {
                  AND (state = 'taken' OR (state = 'delivered' AND marked = 1))",
                 [millis(then)],
             )?;
-            for mailbox in gone {
+            for mailbox in &gone {
                 // Nobody can bring entries back to a file whose team is gone, unless something of
                 // it is still here.
                 connection.execute(

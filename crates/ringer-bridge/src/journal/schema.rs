@@ -86,6 +86,8 @@ impl From<rusqlite::Error> for Problem {
 
 /// Sets a connection up and brings the tables up to date.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), Problem> {
+    // Each change writes whole pages, and most of ours are a few bytes.
+    connection.pragma_update(None, "page_size", 1024)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // When to wait for the disk is decided outside: see `Journal::sync`.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
