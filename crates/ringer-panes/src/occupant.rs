@@ -95,6 +95,7 @@ impl Occupant {
 mod tests {
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "an occupant has one or none")]
     fn process(pid: u32, program: &str, words: &[&str]) -> Option<Process> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         Some(Process { pid, started: 1, program: program.into(), words })

@@ -50,7 +50,7 @@ fn main() {
         println!(
             "  {:>5} teams: {per_minute:>6.1} context switches a minute, {:.1} MB of memory",
             one.teams,
-            rss as f64 / 1024.0
+            f64::from(rss) / 1024.0
         );
         println!(
             "goal: under 1 wake-up a second, {}; under 20 MB, {}",
@@ -196,7 +196,7 @@ struct Idle {
     teams: usize,
     daemon: Running,
     started: Instant,
-    switches: u64,
+    switches: u32,
     _world: World,
 }
 
@@ -220,16 +220,16 @@ impl Idle {
     }
 
     /// Context switches a minute, and kibibytes of memory.
-    fn end(&self) -> (f64, u64) {
+    fn end(&self) -> (f64, u32) {
         let minutes = self.started.elapsed().as_secs_f64() / 60.0;
         let switches = switches(self.daemon.id()) - self.switches;
         let status = fs::read_to_string(format!("/proc/{}/status", self.daemon.id()));
-        (switches as f64 / minutes, number(&status.expect("it runs"), "VmRSS:"))
+        (f64::from(switches) / minutes, number(&status.expect("it runs"), "VmRSS:"))
     }
 }
 
 /// How often any thread of a process was put to sleep or off the processor.
-fn switches(pid: u32) -> u64 {
+fn switches(pid: u32) -> u32 {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
     let status =
         tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("status")).ok());
@@ -240,7 +240,7 @@ fn switches(pid: u32) -> u64 {
         .sum()
 }
 
-fn number(text: &str, name: &str) -> u64 {
+fn number(text: &str, name: &str) -> u32 {
     let line = text.lines().find(|line| line.starts_with(name));
     line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }

@@ -4,21 +4,22 @@
 //! "read that again". What blocks is done elsewhere, one job per file at a time, and reports back.
 
 mod reload;
+mod upkeep;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ringer_teams::ClaudeDir;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
 use super::control::Request;
 use super::deliver::one_line;
-use super::intake::{self, Owner};
+use super::intake::Owner;
 use super::jobs::{Finding, Job, Jobs};
 use super::problems::Problems;
 use super::report::Report;
@@ -144,19 +145,6 @@ impl Core {
         self.router.finish(super::LAST_DELIVERIES).await;
     }
 
-    /// What the journal says is still to be done, whoever left it undone.
-    fn catch_up(&self) {
-        let (journal, events) = (self.shared.journal.clone(), self.events.clone());
-        tokio::spawn(async move {
-            let left = blocking(move || -> Result<_> {
-                let mut members = journal.members_with_mail()?;
-                members.extend(journal.members_with_marks()?);
-                Ok(Left { members, inboxes: journal.inboxes_with_receipts_due()? })
-            });
-            events.send(Event::Left(left.await)).await.ok();
-        });
-    }
-
     /// Says once that all is looked at.
     fn announce(&mut self) {
         if !self.ready && self.jobs.are_idle() {
@@ -181,38 +169,6 @@ impl Core {
             self.next_pruning = now + PRUNING;
             self.prune();
         }
-    }
-
-    /// The slow way to learn of changes: for what cannot be watched, and for what was missed.
-    fn sweep(&mut self) {
-        tokio::task::block_in_place(|| self.watcher.follow());
-        let mut paths = vec![Roster::path_in(&self.options.state), self.options.config.clone()];
-        paths.extend(self.team_dirs().iter().map(|dir| dir.join("config.json")));
-        paths.extend(self.inboxes.keys().cloned());
-        let changed = tokio::task::block_in_place(|| self.signatures.changed(&paths));
-        for path in changed {
-            self.path_changed(&path, now(Stage::Closed));
-        }
-        self.router.bury();
-        self.catch_up();
-        let trouble = self.watcher.watching().trouble.is_some();
-        let pause = if trouble { self.shared.settings().poll() } else { SWEEP };
-        self.next_sweep = Instant::now() + pause;
-    }
-
-    fn prune(&self) {
-        let (journal, keep) = (self.shared.journal.clone(), self.shared.settings().keep());
-        tokio::spawn(async move {
-            let pruned = blocking(move || {
-                let then = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
-                journal.prune(then, intake::is_team_gone)
-            });
-            match pruned.await {
-                Ok(0) => {}
-                Ok(count) => info!(count, "old messages pruned from the journal"),
-                Err(error) => warn!("the journal was not pruned: {}", one_line(&error)),
-            }
-        });
     }
 
     fn changed(&mut self, changes: Changes) {

@@ -1,0 +1,63 @@
+//! What is done now and then, whether or not something happened.
+//!
+//! Owns finding out what events did not tell.
+
+use std::time::SystemTime;
+
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::super::deliver::one_line;
+use super::super::intake;
+use super::super::shared::blocking;
+use super::super::watcher::Stage;
+use super::{Core, Event, Left, SWEEP, now};
+use crate::error::Result;
+use crate::roster::Roster;
+
+impl Core {
+    /// What the journal says is still to be done, whoever left it undone.
+    pub(super) fn catch_up(&self) {
+        let (journal, events) = (self.shared.journal.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let left = blocking(move || -> Result<_> {
+                let mut members = journal.members_with_mail()?;
+                members.extend(journal.members_with_marks()?);
+                Ok(Left { members, inboxes: journal.inboxes_with_receipts_due()? })
+            });
+            events.send(Event::Left(left.await)).await.ok();
+        });
+    }
+
+    /// The slow way to learn of changes: for what cannot be watched, and for what was missed.
+    pub(super) fn sweep(&mut self) {
+        tokio::task::block_in_place(|| self.watcher.follow());
+        let mut paths = vec![Roster::path_in(&self.options.state), self.options.config.clone()];
+        paths.extend(self.team_dirs().iter().map(|dir| dir.join("config.json")));
+        paths.extend(self.inboxes.keys().cloned());
+        let changed = tokio::task::block_in_place(|| self.signatures.changed(&paths));
+        for path in changed {
+            self.path_changed(&path, now(Stage::Closed));
+        }
+        self.router.bury();
+        self.catch_up();
+        let trouble = self.watcher.watching().trouble.is_some();
+        let pause = if trouble { self.shared.settings().poll() } else { SWEEP };
+        self.next_sweep = Instant::now() + pause;
+    }
+
+    pub(super) fn prune(&self) {
+        let (journal, keep) = (self.shared.journal.clone(), self.shared.settings().keep());
+        tokio::spawn(async move {
+            let pruned = blocking(move || {
+                let then = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
+                journal.prune(then, intake::is_team_gone)
+            });
+            match pruned.await {
+                Ok(0) => {}
+                Ok(count) => info!(count, "old messages pruned from the journal"),
+                Err(error) => warn!("the journal was not pruned: {}", one_line(&error)),
+            }
+        });
+    }
+}
