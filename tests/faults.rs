@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ringer_testkit::{command, put, received, receiver_program};
+use ringer_testkit::{command, put};
 use scene::{Scene, TEAM, said, within};
 use serde_json::Value;
 
@@ -155,15 +155,19 @@ fn mail_waits_for_a_server_that_was_killed_until_the_worker_runs_again() {
     assert_eq!(scene.tmux.screen(&elsewhere.pane).unwrap().trim(), ">", "nothing was typed");
 }
 
+/// A program that needs a moment before it reads, and then keeps every byte in a file. Until then the
+/// terminal itself shows what is typed, and makes a line break of Enter, as it does for any program.
+const SLOW: &str = r#"
+    $| = 1; select undef, undef, undef, 0.7; system "stty raw -echo"; print "> ";
+    open F, ">>", $ARGV[0];
+    while (sysread STDIN, $b, 4096) { syswrite F, $b; print $b =~ s/[\r\n]/\r\n/gr }
+"#;
+
 #[test]
 fn a_worker_that_needs_a_moment_to_start_again_gets_what_is_typed() {
     let scene = Scene::new();
-    let file = scene.world.path().join("slow.received");
-    let receiver = receiver_program();
-    // Until it has started, the terminal itself shows what is typed, as it does for any program.
-    let slow = ["perl", "-e", "select undef, undef, undef, 0.7; exec @ARGV"];
-    let program = [receiver.to_str().unwrap(), file.to_str().unwrap()];
-    let start = || scene.tmux.worker(&[&slow[..], &program[..]].concat()).unwrap();
+    let file = scene.world.path().join("slow");
+    let start = || scene.tmux.worker(&["perl", "-e", SLOW, file.to_str().unwrap()]).unwrap();
     let pane = start();
     scene.wait("its prompt", || scene.tmux.screen(&pane).unwrap().contains('>'));
     let address = format!("tmux:{}:{pane}", scene.tmux.socket());
@@ -174,8 +178,10 @@ fn a_worker_that_needs_a_moment_to_start_again_gets_what_is_typed() {
     scene.wait("a reason", || scene.state_of("w") == "waiting: no server");
     scene.tmux.restart().unwrap();
     assert_eq!(start(), pane);
-    scene.wait("it", || !received(&file).is_empty());
-    assert_eq!(received(&file)[0].text, "[message from team-lead]\none", "{}", scene.all());
+    scene.wait("it to be ready", || scene.state_of("w") == "ready");
+    scene.wait("it", || fs::read_to_string(&file).unwrap().contains("one"));
+    let got = fs::read_to_string(&file).unwrap();
+    assert_eq!(got, "[message from team-lead]\none\r", "{}", scene.all());
 }
 
 /// After a restart of tmux, or of the worker's pane alone, `other` is in the pane of that number.

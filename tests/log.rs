@@ -84,7 +84,7 @@ fn follow(scene: &Scene, name: &str, command: &mut Command) -> (Daemon, PathBuf)
 #[test]
 fn those_who_make_the_journal_at_once_do_not_get_in_each_others_way() {
     let scene = Scene::new();
-    for round in 0..25 {
+    for round in 0..12 {
         fs::remove_dir_all(scene.state()).ok();
         let start =
             |n| follow(&scene, &format!("{round}-{n}"), &mut scene.ringer(&["log", "--follow"]));
