@@ -120,7 +120,7 @@ async fn converse(stream: tokio::net::UnixStream, ask: mpsc::Sender<Asked>) -> i
 /// A connection to the daemon, for commands.
 #[derive(Debug)]
 pub struct Client {
-    path: PathBuf,
+    state: StateDir,
     stream: BufReader<UnixStream>,
     /// Who it is.
     pub daemon: instance::Identification,
@@ -137,27 +137,16 @@ impl Client {
             stream.set_write_timeout(Some(PATIENCE))?;
             Ok(BufReader::new(stream))
         };
-        let stream = match connect() {
-            Ok(stream) => stream,
-            // It may be about to end: then it is as good as ended.
-            Err(source) => {
-                let deadline = Instant::now() + ENDING;
-                while instance::running(state)?.is_some_and(|now| now == daemon) {
-                    if Instant::now() > deadline {
-                        return Err(Error::NoAnswer { path, source });
-                    }
-                    thread::sleep(Duration::from_millis(10));
-                }
-                return Err(Error::NotRunning);
-            }
-        };
-        Ok(Self { path, stream, daemon })
+        match connect() {
+            Ok(stream) => Ok(Self { state: state.clone(), stream, daemon }),
+            Err(source) => Err(silent(state, &daemon, source)),
+        }
     }
 
     /// How it is.
     pub fn status(&mut self) -> Result<Status> {
         let answer = self.ask(Request::Status)?;
-        serde_json::from_value(answer).map_err(|e| self.silent(e.into()))
+        serde_json::from_value(answer).map_err(|e| silent(&self.state, &self.daemon, e.into()))
     }
 
     /// Lets it look at everything again.
@@ -179,12 +168,20 @@ impl Client {
             Ok(serde_json::from_str(&answer)?)
         };
         let said: io::Result<Value> = talk();
-        said.map_err(|e| self.silent(e))
+        said.map_err(|e| silent(&self.state, &self.daemon, e))
     }
+}
 
-    fn silent(&self, source: io::Error) -> Error {
-        Error::NoAnswer { path: self.path.clone(), source }
+/// What it means that a daemon did not answer. It may be about to end: then it is as good as ended.
+fn silent(state: &StateDir, daemon: &instance::Identification, source: io::Error) -> Error {
+    let deadline = Instant::now() + ENDING;
+    while matches!(instance::running(state), Ok(Some(now)) if now == *daemon) {
+        if Instant::now() > deadline {
+            return Error::NoAnswer { path: daemon.socket.clone(), source };
+        }
+        thread::sleep(Duration::from_millis(10));
     }
+    Error::NotRunning
 }
 
 /// The daemon of a state directory, if one runs.
