@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ringer_panes::{Address, Pane, TmuxPane};
+use ringer_panes::{Address, Occupant, Pane, TmuxPane};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -33,6 +33,7 @@ pub(crate) struct Courier {
     /// What was in it a moment ago.
     glimpse: Option<Glimpse>,
     loose: Option<Loose>,
+    newcomer: Option<(Occupant, std::time::Instant)>,
     unmarked: u32,
 }
 
@@ -43,7 +44,17 @@ impl Courier {
         bell: Arc<Bell>,
         place: watch::Receiver<Option<Place>>,
     ) -> Self {
-        Self { id, shared, bell, place, pane: None, glimpse: None, loose: None, unmarked: 0 }
+        Self {
+            id,
+            shared,
+            bell,
+            place,
+            pane: None,
+            glimpse: None,
+            loose: None,
+            newcomer: None,
+            unmarked: 0,
+        }
     }
 
     pub(crate) async fn run(mut self) {
@@ -139,6 +150,7 @@ impl Courier {
             shared: &self.shared,
             glimpse: self.glimpse.take(),
             loose: &mut self.loose,
+            newcomer: &mut self.newcomer,
         };
         delivery.run().await
     }

@@ -31,6 +31,9 @@ use crate::settings::{Confirm, Settings};
 /// registered again.
 const MOST_COPIES: u32 = 10;
 
+/// A worker that was started again is given so long to take the terminal over.
+const STARTING: Duration = Duration::from_secs(1);
+
 /// When the daemon ends, a text that was typed may take so long to appear.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
@@ -118,6 +121,8 @@ pub(crate) struct Delivery<'a, P> {
     pub(crate) shared: &'a Shared,
     pub(crate) glimpse: Option<Glimpse>,
     pub(crate) loose: &'a mut Option<Loose>,
+    /// Who came into the pane, and since when it has been seen there.
+    pub(crate) newcomer: &'a mut Option<(Occupant, Instant)>,
 }
 
 impl<P: Pane> Delivery<'_, P> {
@@ -195,7 +200,7 @@ impl<P: Pane> Delivery<'_, P> {
     }
 
     /// Whether this is our worker and may be typed to.
-    fn admit(&self, sight: &Sight) -> Result<(), Later> {
+    fn admit(&mut self, sight: &Sight) -> Result<(), Later> {
         let (known, now) = (&self.place.occupant, &sight.occupant);
         let changed = || Err(Later::new("pane changed", CHANGED));
         match known.as_ref().map(|known| Occupant::judge(known, now)) {
@@ -211,6 +216,12 @@ impl<P: Pane> Delivery<'_, P> {
             return Err(fault.clone().into());
         }
         if known.as_ref().is_none_or(|known| known.pid != now.pid) {
+            // Just started: what is typed now goes to the terminal, not to the program.
+            self.newcomer.take_if(|(who, _)| who != now);
+            let (_, since) = self.newcomer.get_or_insert_with(|| (now.clone(), Instant::now()));
+            if since.elapsed() < STARTING {
+                return Err(Later::new("starting", "the worker was just started"));
+            }
             let (id, pane) = (&self.place.id, &self.place.pane);
             let bind = || Roster::bind(&self.shared.state, &id.team_dir, &id.name, pane, now);
             if let Err(error) = here(bind) {
