@@ -99,7 +99,7 @@ impl Fault {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoPane | Self::Gone { .. } | Self::Changed { .. } => {
-                Some("register the worker again from the pane where it runs")
+                Some("when the worker runs, `ringer register NAME --pane tmux:%N` again")
             }
             Self::Dead { .. } => Some("start the worker again with `tmux respawn-pane`"),
             Self::CopyMode { .. } => Some("press q in the pane"),

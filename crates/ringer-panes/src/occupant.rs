@@ -49,12 +49,13 @@ impl Occupant {
             return Verdict::Shell;
         }
         if known.pid == now.pid {
-            let same = match (&known.foreground, &now.foreground) {
-                (None, None) => known.command == now.command,
-                (Some(known), Some(now)) => known.is(now),
-                _ => false,
+            return match (&known.foreground, &now.foreground) {
+                (None, None) if known.command == now.command => Verdict::Same,
+                (Some(known), Some(now)) if known.is(now) => Verdict::Same,
+                // Somebody ended it and started it again from the same shell.
+                (Some(known), Some(now)) if known.is_the_same_command_as(now) => Verdict::Restarted,
+                _ => Verdict::Other,
             };
-            return if same { Verdict::Same } else { Verdict::Other };
         }
         let same_program = match (&known.foreground, &now.foreground) {
             (Some(known), Some(now)) => known.runs_the_same_as(now),
@@ -114,7 +115,25 @@ mod tests {
         for (why, known, now, verdict) in [
             ("the same", gemini(), gemini(), Verdict::Same),
             ("it ended", gemini(), bash(), Verdict::Shell),
-            ("another run of it", gemini(), process(10, "/usr/bin/node", &[]), Verdict::Other),
+            ("another run of it?", gemini(), process(10, "/usr/bin/node", &[]), Verdict::Other),
+            (
+                "the same command again",
+                process(9, "/usr/bin/node", &["node", "gemini"]),
+                process(10, "/usr/bin/node", &["node", "gemini"]),
+                Verdict::Restarted,
+            ),
+            (
+                "it renamed itself",
+                process(9, "/usr/bin/node", &["node", "gemini"]),
+                process(9, "/usr/bin/node", &["gemini"]),
+                Verdict::Same,
+            ),
+            (
+                "another script",
+                process(9, "/usr/bin/python3", &["python3", "work.py"]),
+                process(10, "/usr/bin/python3", &["python3", "-i"]),
+                Verdict::Other,
+            ),
             (
                 "a number that was used again",
                 gemini(),

@@ -24,7 +24,7 @@ pub struct Process {
     pub started: u64,
     /// The file that it runs; empty if we may not know.
     pub program: String,
-    /// If that is a shell, what it was called with. Other programs write what they like there.
+    /// What it was called with; some programs write what they like there later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
 }
@@ -35,30 +35,37 @@ impl Process {
         let group = stat(pid, 5)?.parse().ok()?;
         let program = fs::read_link(format!("/proc/{group}/exe"));
         let program = program.map(|path| path.display().to_string()).unwrap_or_default();
-        let mut this = Self {
+        let words = fs::read(format!("/proc/{group}/cmdline")).unwrap_or_default();
+        // Enough to know it by, whatever a program makes of it.
+        let words = String::from_utf8_lossy(&words[..words.len().min(1024)]).into_owned();
+        Some(Self {
             pid: group,
             started: stat(group, 19)?.parse().ok()?,
             program,
-            words: Vec::new(),
-        };
-        if this.is_shell() {
-            let words = fs::read(format!("/proc/{group}/cmdline")).unwrap_or_default();
-            let words = String::from_utf8_lossy(&words).into_owned();
-            this.words = words.split_terminator('\0').map(str::to_owned).collect();
-        }
-        Some(this)
+            words: words.split_terminator('\0').map(str::to_owned).collect(),
+        })
     }
 
-    /// Whether it is the same run of the same program, as far as that is known of both.
+    /// Whether it is the same run of the same program, as far as that is known of both. Of a shell,
+    /// what it was called with tells a script from a prompt that took its place.
     pub fn is(&self, other: &Self) -> bool {
-        self.pid == other.pid && self.started == other.started && self.runs_the_same_as(other)
+        self.pid == other.pid
+            && self.started == other.started
+            && self.runs_the_same_as(other)
+            && (!self.is_shell() || self.words == other.words)
     }
 
     /// Whether it is another run of the same program, as far as that is known of both.
     pub fn runs_the_same_as(&self, other: &Self) -> bool {
-        let same = |a: &String, b: &String| a == b || a.is_empty() || b.is_empty();
-        let words = self.words.is_empty() || other.words.is_empty() || self.words == other.words;
-        same(&self.program, &other.program) && words
+        self.program == other.program || self.program.is_empty() || other.program.is_empty()
+    }
+
+    /// Whether it is another run of the same command line.
+    pub fn is_the_same_command_as(&self, other: &Self) -> bool {
+        !self.program.is_empty()
+            && self.program == other.program
+            && !self.words.is_empty()
+            && self.words == other.words
     }
 
     /// Whether it is a shell.

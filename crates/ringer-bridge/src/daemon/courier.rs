@@ -110,6 +110,7 @@ impl Courier {
                             }
                         }
                         () = self.shared.stopping() => return,
+                        () = self.shared.new_settings() => pause = FIRST_PAUSE,
                         () = until(again) => {}
                     }
                 }

@@ -187,6 +187,12 @@ impl<P: Pane> Delivery<'_, P> {
         let Some(loose) = self.loose.as_ref() else {
             return Ok(false);
         };
+        if settings.delivery.confirm == Confirm::None && !message.entering {
+            // We typed it, and have heard since that this worker shows nothing.
+            self.enter(settings, &sight.occupant).await?;
+            self.done(Duration::ZERO, None).await;
+            return Ok(true);
+        }
         if message.copies >= MOST_COPIES {
             return Err(Later::new("not shown", NOT_SHOWN).note(Note::Failed));
         }
@@ -215,7 +221,8 @@ impl<P: Pane> Delivery<'_, P> {
         if let Some(fault) = &sight.blocked {
             return Err(fault.clone().into());
         }
-        if known.as_ref().is_none_or(|known| known.pid != now.pid) {
+        let run = |occupant: &Occupant| occupant.foreground.as_ref().map(|f| (f.pid, f.started));
+        if known.as_ref().is_none_or(|known| known.pid != now.pid || run(known) != run(now)) {
             // Just started: what is typed now goes to the terminal, not to the program.
             self.newcomer.take_if(|(who, _)| who != now);
             let (_, since) = self.newcomer.get_or_insert_with(|| (now.clone(), Instant::now()));

@@ -77,6 +77,15 @@ impl Shared {
         self.settings.borrow().clone()
     }
 
+    /// Waits until the settings change.
+    pub(crate) async fn new_settings(&self) {
+        let mut settings = self.settings.clone();
+        settings.mark_unchanged();
+        if settings.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }

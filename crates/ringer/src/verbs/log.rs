@@ -16,8 +16,10 @@ use crate::output::cell;
 
 /// Show every message and what became of it
 ///
-/// Messages to members of ours are `received`, then `delivered`, or `waiting` with the reason; those
-/// to others are `written`, then `taken` when they were read. Works with no daemon running.
+/// Messages to members of ours are `received` when the daemon has seen them, then `delivering` and
+/// `delivered`, or `waiting` with the reason; `failed` if they were given up. Those to others are
+/// `written`, then `taken` when they were read. `×2` means that it was typed twice. Works with no
+/// daemon running, but what was sent meanwhile is still only in the inbox (`ringer inbox NAME`).
 ///
 /// With --json: one object with `messages`; with --follow one message a line, again whenever
 /// something about it changes.

@@ -11,7 +11,7 @@ use ringer_teams::{check_member_name, inbox_file_name};
 use serde_json::json;
 
 use crate::cli::TeamArg;
-use crate::context::Context;
+use crate::context::{Context, variable};
 use crate::failure::Failure;
 
 /// Put a member on a team, so that Claude can send to it
@@ -36,7 +36,11 @@ pub(crate) struct Register {
     /// Where it works [default: this directory]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Where it can be reached: tmux:%N, tmux:SOCKET:%N, zellij:SESSION:terminal_N or none
+    /// Where it can be reached: tmux:%N, tmux:SOCKET:%N (a name or a path) or none
+    ///
+    /// `tmux list-panes -a -F '#{pane_id} #{pane_current_command}'` shows the panes there are. The
+    /// worker has to run there already. zellij:SESSION:terminal_N is kept, but cannot be typed into
+    /// yet.
     #[arg(long)]
     pane: Option<Address>,
 }
@@ -62,7 +66,10 @@ impl Register {
         Roster::check(&context.state)?;
         let mut outcome = SyntheticMemberService::register(&team, &member)?;
         let mut warnings = Vec::new();
-        let pane = self.pane.map(|pane| {
+        // Without a pane, who is in the one that is known may be another by now.
+        let known = Roster::load(&context.state)?;
+        let known = known.find(team.dir(), &self.name).map(|entry| entry.pane.clone());
+        let pane = self.pane.map(in_this_server).or(known).map(|pane| {
             let occupant = look(&pane, &mut warnings);
             (pane, occupant)
         });
@@ -94,6 +101,18 @@ impl Register {
             "warnings": warnings,
         });
         Ok(context.out.answer(&people, &scripts)?)
+    }
+}
+
+/// Inside tmux, `tmux:%N` means a pane of that server, as it does for tmux itself. The daemon may run
+/// elsewhere, so its socket is written down.
+fn in_this_server(pane: Address) -> Address {
+    match (pane, variable("TMUX")) {
+        (Address::Tmux { socket: None, pane }, Some(tmux)) => {
+            let socket = tmux.split(',').next().filter(|path| path.starts_with('/'));
+            Address::Tmux { socket: socket.map(str::to_owned), pane }
+        }
+        (pane, _) => pane,
     }
 }
 
