@@ -246,13 +246,12 @@ fn it_ends_in_time_though_tmux_does_not_answer() {
     assert!(status.success() && took < Duration::from_secs(2), "{took:?}{}", scene.all());
     scene.tmux.resume().unwrap();
     let _daemon = scene.start();
+    let two = "[message from team-lead]\ntwo";
+    scene.wait("it", || worker.texts()[1..].iter().any(|text| text.ends_with(two)));
     scene.wait("its end", || scene.state_of("w") == "ready");
     // Whether tmux had it already, nobody could know.
-    let texts = worker.texts();
-    let again = "[second copy: the first one may have arrived] ";
-    let two = "[message from team-lead]\ntwo";
-    assert!(texts.len() < 4 && texts[1..].iter().any(|text| text.ends_with(two)), "{texts:?}");
-    assert!(texts[2..].iter().all(|text| text.starts_with(again)), "{texts:?}");
+    let (texts, again) = (worker.texts(), "[second copy: the first one may have arrived] ");
+    assert!(texts.len() < 4 && texts[2..].iter().all(|text| text.starts_with(again)), "{texts:?}");
 }
 
 #[test]
