@@ -45,3 +45,8 @@ audit:
 # Makes the samples of real Claude Code files anew.
 samples:
     cargo run --quiet --package ringer-testkit --bin capture -- crates/ringer-teams/tests/samples
+
+# Makes the README's picture anew: real programs in real terminals.
+picture:
+    cargo build --quiet --package ringer
+    cargo run --quiet --package ringer-testkit --bin picture -- docs/picture.svg

@@ -9,10 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::json;
 
+use crate::agents::{environment, settle};
 use crate::model::{Model, Turn};
 use crate::npm::npm_package;
 use crate::process::{command, wait_for};
-use crate::world::put;
 
 /// The versions whose files Ringer is checked against, oldest first: every generation of the way
 /// in which teams are kept.
@@ -22,7 +22,6 @@ pub const CLAUDE_VERSIONS: [&str; 6] =
 /// The first version that makes a team for every session.
 const IMPLICIT_TEAMS: u32 = 200;
 
-const KEY: &str = "sk-ant-scripted-0000000000000000000000";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A session of Claude Code.
@@ -39,6 +38,16 @@ pub struct Claude {
 impl Claude {
     /// Starts this version below `root` and waits for its prompt.
     pub fn start(version: &str, root: &Path) -> Result<Self> {
+        Self::start_with(version, root, (160, 50), &["--dangerously-skip-permissions"])
+    }
+
+    /// The same, in a terminal of so many columns and rows, and with these options.
+    pub fn start_with(
+        version: &str,
+        root: &Path,
+        size: (u16, u16),
+        options: &[&str],
+    ) -> Result<Self> {
         let program = npm_package("@anthropic-ai/claude-code", version)?.join(".bin/claude");
         let claude = Self {
             version: version.to_owned(),
@@ -48,40 +57,20 @@ impl Claude {
             model: Model::start()?,
             turns: std::cell::Cell::new(0),
         };
-        fs::create_dir_all(claude.dir())?;
-        fs::create_dir_all(&claude.work)?;
-        let settled = json!({
-            "hasCompletedOnboarding": true,
-            "theme": "dark",
-            "bypassPermissionsModeAccepted": true,
-            "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
-            "projects": {claude.work.display().to_string(): {
-                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
-            }},
-        });
-        put(&claude.home.join(".claude.json"), &settled.to_string());
-        let url = claude.model.url();
-        let home = claude.home.display().to_string();
-        let set = |name: &str, value: &str| format!("{name}={value}");
-        let work = claude.work.display().to_string();
-        let mut arguments = ["new-session", "-d", "-s", "lead", "-x", "160", "-y", "50", "-c"]
+        settle(&claude.home, &claude.work)?;
+        let (columns, rows) = (size.0.to_string(), size.1.to_string());
+        let mut arguments = ["new-session", "-d", "-s", "lead", "-x", &columns, "-y", &rows, "-c"]
             .map(str::to_owned)
             .to_vec();
-        arguments.push(work);
-        for pair in [
-            set("HOME", &home),
-            set("ANTHROPIC_BASE_URL", &url),
-            set("ANTHROPIC_API_KEY", KEY),
-            set("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1"),
-            set("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-            set("DISABLE_AUTOUPDATER", "1"),
-            set("IS_SANDBOX", "1"),
-        ] {
-            arguments.extend(["-e".to_owned(), pair]);
+        arguments.push(claude.work.display().to_string());
+        let teams = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS".to_owned(), "1".to_owned());
+        let environment = environment(&claude.home, &claude.model.url());
+        for (name, value) in environment.into_iter().chain([teams]) {
+            arguments.extend(["-e".to_owned(), format!("{name}={value}")]);
         }
         let program = program.display().to_string();
-        arguments.extend([program, "--dangerously-skip-permissions".into()]);
-        arguments.extend(["--model".into(), "claude-opus-4-6".into()]);
+        arguments.extend([program, "--model".into(), "claude-opus-4-6".into()]);
+        arguments.extend(options.iter().map(|&option| option.to_owned()));
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         claude.tmux(&arguments)?;
         claude.wait("the prompt", || claude.screen().contains('❯').then_some(()))?;
@@ -107,17 +96,27 @@ impl Claude {
     pub fn act(&self, turns: impl IntoIterator<Item = Turn>) -> Result<()> {
         self.turns.set(self.turns.get() + 1);
         let end = format!("TURN-{}-ENDS", self.turns.get());
+        let turns = turns.into_iter().chain([Turn::say(&end)]);
+        self.ask(&format!("turn {}", self.turns.get()), turns, &end)
+    }
+
+    /// Somebody types this prompt, and it does these things; waits until its screen has `end`.
+    /// Both have to fit on a line.
+    pub fn ask(
+        &self,
+        prompt: &str,
+        turns: impl IntoIterator<Item = Turn>,
+        end: &str,
+    ) -> Result<()> {
         self.model.queue(turns);
-        self.model.queue([Turn::say(&end)]);
-        let prompt = format!("turn {}", self.turns.get());
         let typed = || {
-            self.tmux(&["send-keys", "-t", "lead", "-l", &prompt]).ok()?;
+            self.tmux(&["send-keys", "-t", "lead", "-l", prompt]).ok()?;
             std::thread::sleep(Duration::from_millis(300));
-            self.screen().contains(&prompt).then_some(())
+            self.screen().contains(prompt).then_some(())
         };
         self.wait("the typed prompt", typed)?;
         self.tmux(&["send-keys", "-t", "lead", "Enter"])?;
-        self.wait("the end of the turn", || self.screen().contains(&end).then_some(()))
+        self.wait("the end of the turn", || self.screen().contains(end).then_some(()))
     }
 
     /// The team that it leads: made with `TeamCreate` where that exists, else the session's own.
@@ -154,6 +153,11 @@ impl Claude {
     /// What is on its screen.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-t", "lead"]).unwrap_or_default()
+    }
+
+    /// The same, with colours: as a terminal would be told.
+    pub fn coloured_screen(&self) -> Result<String> {
+        self.tmux(&["capture-pane", "-epN", "-t", "lead"])
     }
 
     fn wait<T>(&self, what: &str, condition: impl Fn() -> Option<T>) -> Result<T> {

@@ -1,20 +1,32 @@
-//! The model behind Claude Code, scripted: answers what the test queued, and keeps what it was asked.
+//! The model behind an agent, scripted: answers what the test queued, and keeps what it was asked.
 //!
-//! Owns a server on loopback that speaks as much of the Messages API as Claude Code needs.
+//! Owns a server on loopback and the script. How requests are read and answers written is for the
+//! dialects: `anthropic` for Claude Code, `gemini` for Gemini CLI, `openai` for Codex and OpenCode.
 
-use std::collections::VecDeque;
-use std::fmt::Write as _;
+mod anthropic;
+mod dialect;
+mod gemini;
+mod openai;
+mod script;
+
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use anyhow::Result;
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::Uri;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use dialect::{Dialect, Reply};
+use script::Script;
 
 /// What the model does when it is its turn.
 #[derive(Debug, Clone)]
@@ -23,6 +35,8 @@ pub enum Turn {
     Say(String),
     /// Calls a tool, by name and with the JSON of its input.
     Use(String, String),
+    /// Says something, but not to the end before [`Model::release`]: until then the agent is busy.
+    Hold(String),
 }
 
 impl Turn {
@@ -35,20 +49,30 @@ impl Turn {
     pub fn call(tool: &str, input: &Value) -> Self {
         Self::Use(tool.to_owned(), input.to_string())
     }
+
+    /// Says something when it is released.
+    pub fn hold(text: &str) -> Self {
+        Self::Hold(text.to_owned())
+    }
 }
 
 #[derive(Debug, Default)]
-struct Script {
-    turns: VecDeque<Turn>,
-    requests: Vec<Value>,
+struct Shared {
+    script: Mutex<Script>,
+    /// Changes with every release.
+    released: watch::Sender<()>,
 }
 
-type Shared = Arc<Mutex<Script>>;
+impl Shared {
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().expect("no test panics while it holds the script")
+    }
+}
 
 /// A scripted model on a port of its own.
 #[derive(Debug)]
 pub struct Model {
-    script: Shared,
+    shared: Arc<Shared>,
     port: u16,
     /// Dropping it ends the server.
     _runtime: Runtime,
@@ -57,13 +81,13 @@ pub struct Model {
 impl Model {
     /// Starts one.
     pub fn start() -> Result<Self> {
-        let script = Shared::default();
+        let shared = Arc::<Shared>::default();
         let runtime = Runtime::new()?;
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
         let port = listener.local_addr()?.port();
-        let app = Router::new().fallback(answer).with_state(script.clone());
+        let app = Router::new().fallback(answer).with_state(shared.clone());
         runtime.spawn(async move { axum::serve(listener, app).await });
-        Ok(Self { script, port, _runtime: runtime })
+        Ok(Self { shared, port, _runtime: runtime })
     }
 
     /// Where it listens.
@@ -73,95 +97,84 @@ impl Model {
 
     /// Adds to what it will do.
     pub fn queue(&self, turns: impl IntoIterator<Item = Turn>) {
-        lock(&self.script).turns.extend(turns);
+        self.shared.script().queue(turns);
     }
 
-    /// Whether it was ever shown this text.
+    /// Lets go of all that it holds back now. What it is asked later is held again.
+    pub fn release(&self) {
+        self.shared.released.send_replace(());
+    }
+
+    /// Whether it was ever shown this text, by whomever.
     pub fn saw(&self, text: &str) -> bool {
-        lock(&self.script).requests.iter().any(|r| r["messages"].to_string().contains(text))
+        self.shared.script().saw(text)
+    }
+
+    /// What the user's side said, in order, once each, as it arrived here; no results of tools, and
+    /// nothing that the agent says in the user's name. A text is here before its answer has begun,
+    /// and what [`Turn::Hold`] holds back for it can be released from then on.
+    pub fn prompts(&self) -> Vec<String> {
+        self.shared.script().prompts().to_vec()
     }
 
     /// The names of the tools that it was offered last.
     pub fn tools(&self) -> Vec<String> {
-        let script = lock(&self.script);
-        let names = script.requests.iter().rev().map(tool_names);
-        names.into_iter().find(|names| !names.is_empty()).unwrap_or_default()
+        self.shared.script().tools().to_vec()
     }
 }
 
-fn lock(script: &Shared) -> MutexGuard<'_, Script> {
-    script.lock().expect("no test panics while it holds the script")
-}
-
-fn tool_names(request: &Value) -> Vec<String> {
-    let tools = request["tools"].as_array().into_iter().flatten();
-    tools.filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
-}
-
-async fn answer(State(script): State<Shared>, uri: Uri, body: Bytes) -> Response {
-    // Half an emoji comes as `\ud83d`, which serde_json does not take; JavaScript escapes no other
-    // character that way, so any other letter does for a script.
-    let body = String::from_utf8_lossy(&body).replace("\\ud", "\\u0");
-    let request: Value = serde_json::from_str(&body).unwrap_or_default();
-    if uri.path() != "/v1/messages" {
-        return json_response(&json!({"input_tokens": 1}));
-    }
-    let number;
-    let turn = {
-        let mut script = lock(&script);
-        // Claude Code also asks for titles and the like, without the tools: not a turn.
-        let turn = if tool_names(&request).is_empty() { None } else { script.turns.pop_front() };
-        script.requests.push(request.clone());
-        number = script.requests.len();
-        turn.unwrap_or_else(|| Turn::say("."))
+async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, body: Bytes) -> Response {
+    let path = uri.path();
+    let Some(dialect) = Dialect::of(path) else {
+        return whole(&json!({"input_tokens": 1, "totalTokens": 1}));
     };
-    let (block, stop) = match turn {
-        Turn::Say(text) => (json!({"type": "text", "text": text}), "end_turn"),
-        Turn::Use(name, input) => {
-            let id = format!("toolu_scripted{number:06}");
-            (json!({"type": "tool_use", "id": id, "name": name, "input": input}), "tool_use")
+    let request = parsed(&body);
+    let (turn, number, mut released) = {
+        let mut script = shared.script();
+        let (turn, number) = script.take(dialect, &request);
+        // Listening before the prompt can be seen, so that no release comes too early.
+        (turn, number, shared.released.subscribe())
+    };
+    let held = matches!(turn, Turn::Hold(_));
+    match dialect.answer(path, &request, number, &turn) {
+        Reply::Whole(value) => whole(&value),
+        Reply::Stream { beginning, end } => {
+            let rest = async move {
+                if held {
+                    // An error means that the model is gone, and with it the test.
+                    released.changed().await.ok();
+                }
+                end
+            };
+            let first = (!beginning.is_empty()).then_some(beginning);
+            let parts = stream::iter(first).chain(stream::once(rest));
+            let body = Body::from_stream(parts.map(Ok::<_, Infallible>));
+            ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
         }
-    };
-    let mut message = json!({
-        "id": format!("msg_scripted{number:06}"), "type": "message", "role": "assistant",
-        "model": request["model"], "content": [block.clone()], "stop_reason": stop,
-        "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1},
-    });
-    if request["stream"] != json!(true) {
-        return json_response(&message);
     }
-    message["content"] = json!([]);
-    message["stop_reason"] = Value::Null;
-    ([(CONTENT_TYPE, "text/event-stream")], stream(&message, &block, stop)).into_response()
 }
 
-/// The whole answer as the events of a stream.
-fn stream(message: &Value, block: &Value, stop: &str) -> String {
-    let mut empty = block.clone();
-    let delta = if block["type"] == "text" {
-        empty["text"] = json!("");
-        json!({"type": "text_delta", "text": block["text"]})
-    } else {
-        empty["input"] = json!({});
-        json!({"type": "input_json_delta", "partial_json": block["input"]})
-    };
-    let events = [
-        json!({"type": "message_start", "message": message}),
-        json!({"type": "content_block_start", "index": 0, "content_block": empty}),
-        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-        json!({"type": "content_block_stop", "index": 0}),
-        json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
-               "usage": {"output_tokens": 1}}),
-        json!({"type": "message_stop"}),
-    ];
-    let mut out = String::new();
-    for event in events {
-        let kind = event["type"].as_str().unwrap_or_default();
-        write!(out, "event: {kind}\ndata: {event}\n\n").expect("a string takes all");
-    }
-    out
+/// The request. Half an emoji comes as `\ud83d`, which `serde_json` does not take; any other letter
+/// does for a script.
+fn parsed(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| {
+        let body = String::from_utf8_lossy(body).replace("\\ud", "\\u0");
+        serde_json::from_str(&body).unwrap_or_default()
+    })
 }
 
-fn json_response(value: &Value) -> Response {
+fn whole(value: &Value) -> Response {
     ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_a_text_as_it_is_and_half_an_emoji_as_something() {
+        assert_eq!(parsed(br#"{"text": "C:\\udir \ud83d\ude00"}"#)["text"], "C:\\udir 😀");
+        assert_eq!(parsed(br#"{"text": "half \ud83d"}"#)["text"], "half \u{83d}");
+        assert_eq!(parsed(b"no JSON"), Value::Null);
+    }
 }

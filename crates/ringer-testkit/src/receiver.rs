@@ -35,12 +35,18 @@ pub fn received(file: &Path) -> Vec<Received> {
 /// `receiver FILE [--plain] [--no-echo]` appends a line of JSON to FILE for every message.
 pub fn receiver_program() -> PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(build).clone()
+    PROGRAM.get_or_init(|| build("receiver")).clone()
+}
+
+/// The program that plays a terminal agent, built if it is not up to date.
+pub fn player_program() -> PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| build("player")).clone()
 }
 
 /// Asks cargo every time: it alone knows whether the program is up to date, and has a lock of its own
 /// for those who ask at once.
-fn build() -> PathBuf {
+fn build(program: &str) -> PathBuf {
     let this = env::current_exe().expect("the path of this test");
     // TARGET/PROFILE/deps/TEST or TARGET/PROFILE/PROGRAM
     let mut dir = this.parent().expect("a test is in a directory");
@@ -53,13 +59,13 @@ fn build() -> PathBuf {
     };
     let target = dir.parent().expect("a profile's directory is in the target directory");
     let output = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "-p", "ringer-testkit", "--bin", "receiver"])
+        .args(["build", "--quiet", "-p", "ringer-testkit", "--bin", program])
         .args(["--profile", profile, "--target-dir"])
         .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs where tests do");
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "cargo could not build `receiver`: {stderr}");
-    dir.join("receiver")
+    assert!(output.status.success(), "cargo could not build `{program}`: {stderr}");
+    dir.join(program)
 }

@@ -72,7 +72,7 @@ fn capture(version: &str, out: &Path) -> Result<()> {
 fn half_an_emoji(turn: Turn) -> Turn {
     match turn {
         Turn::Use(tool, input) => Turn::Use(tool, input.replace("HALF", "\\ud83d")),
-        say @ Turn::Say(_) => say,
+        said @ (Turn::Say(_) | Turn::Hold(_)) => said,
     }
 }
 
