@@ -143,7 +143,7 @@ fn status_says_all_there_is_to_say() {
         "teams_dir": scene.world.claude().join("teams"), "state_dir": scene.state(),
         "config": scene.settings_file(), "members": [null],
         "watching": {"mode": "inotify", "watches": status["watching"]["watches"]},
-        "servers": [{"socket": scene.tmux.socket(), "mode": "control mode"}],
+        "servers": [{"kind": "tmux", "socket": scene.tmux.socket(), "mode": "control mode"}],
         "teams": [{
             "team": TEAM, "dir": scene.world.team_dir(TEAM), "exists": true, "members": 1,
         }],
@@ -152,6 +152,7 @@ fn status_says_all_there_is_to_say() {
     let expected = json!({
         "team": TEAM, "team_dir": scene.world.team_dir(TEAM), "name": "w", "queued": 0, "failed": 0,
         "agent_type": "gemini-worker", "pane": worker.address(&scene.tmux), "state": "ready",
+        "profile": "shell",
         "reason": null, "detail": null, "waiting_since": null,
         "last_delivery": member["last_delivery"],
     });

@@ -300,13 +300,13 @@ fn a_stuck_member_delays_nobody_and_says_why() {
     assert_eq!(still["state"], "delivering", "the others waited for it: {still}");
     assert_eq!(got, texts.iter().map(|text| seen("s", text)).collect::<Vec<_>>());
 
-    daemon.wait_for_state("silent", "waiting", Some("not shown")).unwrap();
+    daemon.wait_for_state("silent", "waiting", Some("unseen")).unwrap();
     let log = daemon.journal().unwrap();
     let reasons = |name: &str| -> Vec<Value> {
         log.iter().filter(|m| m["to"] == name).map(|m| m["reason"].clone()).collect()
     };
     assert_eq!(reasons("scrolling"), [json!("copy mode"), Value::Null]);
-    assert_eq!(reasons("silent"), [json!("not shown"), Value::Null]);
+    assert_eq!(reasons("silent"), [json!("unseen"), Value::Null]);
     for (name, said) in
         [("scrolling@exo-root", "is in copy mode"), ("silent@exo-root", "does not show")]
     {

@@ -2,13 +2,15 @@
 //!
 //! Owns what the tests of the daemon share. Whatever it waits for in vain, it shows all that is known.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringer_testkit::{Tmux, Worker, World, command, put, wait_for};
+use ringer_testkit::{Tmux, Worker, World, command, put, wait_for, zellij_program};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -55,8 +57,9 @@ impl Scene {
     /// The program under test.
     pub(crate) fn ringer(&self, arguments: &[&str]) -> Command {
         let mut ringer = self.world.ringer();
-        // To find tmux.
-        ringer.args(arguments).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        // To find tmux and Zellij.
+        ringer.args(arguments).env("PATH", search_path());
+        ringer.env("ZELLIJ_SOCKET_DIR", self.world.path().join("z"));
         within(&self.prefix, &ringer)
     }
 
@@ -99,7 +102,11 @@ impl Scene {
 
     /// As the lead does.
     pub(crate) fn send(&self, to: &str, text: &str) {
-        self.run(&["send", "--team", TEAM, "--to", to, text]);
+        let mut send = self.ringer(&["send", "--team", TEAM, "--to", to, "-"]);
+        let mut send = ringer_testkit::Running::start(&mut send).unwrap();
+        send.stdin().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = send.finish().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
     }
 
     /// Waits until a worker has got as many messages, and sees that they are these.
@@ -168,6 +175,16 @@ impl Scene {
         let (log, status, journal) = (self.log(), told("status"), told("log"));
         format!("\n--- log\n{log}--- ringer status\n{status}--- ringer log\n{journal}")
     }
+}
+
+/// Where programs are, with the Zellij that the tests have installed.
+fn search_path() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    if let Some(dir) = zellij_program().parent() {
+        path.push(":");
+        path.push(dir);
+    }
+    path
 }
 
 /// A daemon that ends with the test.

@@ -20,6 +20,6 @@ pub use journal::{
 };
 pub use post::{EVERYBODY, Letter, Posted, Sent, post};
 pub use reach::occupant;
-pub use roster::{Roster, RosterEntry};
+pub use roster::{Reach, Roster, RosterEntry};
 pub use settings::{DEFAULTS, Settings};
 pub use state::StateDir;

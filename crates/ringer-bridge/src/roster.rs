@@ -41,10 +41,24 @@ pub struct RosterEntry {
     pub color: Option<String>,
     /// Where its worker can be reached.
     pub pane: Address,
+    /// The profile of its worker; the plain one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// Who ran there when it was registered, or when the daemon first looked: a pane that somebody
     /// else has now is not typed into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupant: Option<Occupant>,
+}
+
+/// Where and how a member's worker can be reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Its pane.
+    pub pane: Address,
+    /// Who runs there.
+    pub occupant: Option<Occupant>,
+    /// Its profile.
+    pub profile: Option<String>,
 }
 
 impl Roster {
@@ -58,19 +72,18 @@ impl Roster {
         state.edit(FILE, |_: &mut Self| Ok(()))
     }
 
-    /// Puts a member on it, or brings it up to date; whether it was there and has another pane now.
-    /// Without a pane, one that is known stays.
+    /// Puts a member on it, or brings it up to date; whether it was there and is reached otherwise now.
+    /// Without that, what is known stays.
     pub fn enter(
         state: &StateDir,
         team: &Team,
         member: &NewMember,
-        pane: Option<(Address, Option<Occupant>)>,
+        reach: Option<Reach>,
     ) -> Result<bool> {
         state.edit(FILE, |roster: &mut Self| {
             let old = roster.members.iter().position(|m| m.is(team.dir(), &member.name));
-            let known = old
-                .map(|at| (roster.members[at].pane.clone(), roster.members[at].occupant.clone()));
-            let (pane, occupant) = pane.or(known).unwrap_or_default();
+            let known = old.map(|at| roster.members[at].reach());
+            let Reach { pane, occupant, profile } = reach.or(known).unwrap_or_default();
             let entry = RosterEntry {
                 team_dir: team.dir().display().to_string(),
                 team: team.name().to_owned(),
@@ -80,9 +93,11 @@ impl Roster {
                 cwd: member.cwd.clone(),
                 color: member.color.clone(),
                 pane,
+                profile,
                 occupant,
             };
-            let moved = old.is_some_and(|at| roster.members[at].pane != entry.pane);
+            let how = |entry: &RosterEntry| (entry.pane.clone(), entry.profile.clone());
+            let moved = old.is_some_and(|at| how(&roster.members[at]) != how(&entry));
             match old {
                 Some(at) => roster.members[at] = entry,
                 None => roster.members.push(entry),
@@ -145,6 +160,12 @@ impl RosterEntry {
     /// Who it is.
     pub fn id(&self) -> MemberId {
         MemberId::new(&self.team_dir, &self.name)
+    }
+
+    /// Where and how its worker can be reached.
+    pub fn reach(&self) -> Reach {
+        let (pane, occupant) = (self.pane.clone(), self.occupant.clone());
+        Reach { pane, occupant, profile: self.profile.clone() }
     }
 
     fn is_on(&self, team_dir: &Path) -> bool {

@@ -113,7 +113,7 @@ fn pruning_touches_nothing_that_is_not_delivered_and_marked() {
     let ids: Vec<i64> = world.all().iter().map(|message| message.id).collect();
     world.deliver(ids[0], long_ago);
     world.journal.waiting(ids[1], "no pane", long_ago).unwrap();
-    world.journal.failed_for(ids[2], "not shown", long_ago).unwrap();
+    world.journal.failed_for(ids[2], "unseen", long_ago).unwrap();
 
     // The inbox does not say yet that the first was read.
     let then = SystemTime::now() - Duration::from_hours(24 * 30);

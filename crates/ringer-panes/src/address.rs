@@ -3,6 +3,7 @@
 //! Owns the form of an address. It never asks whether the pane is there.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,11 @@ pub enum Address {
         socket: Option<String>,
         /// `%` and a number.
         pane: String,
+    },
+    /// A worker under a terminal of our own: `ringer run`.
+    Host {
+        /// Where its host listens.
+        socket: PathBuf,
     },
     /// A pane of a Zellij session.
     Zellij {
@@ -70,6 +76,7 @@ impl FromStr for Address {
                 let pane = Self::Tmux { socket: socket.map(Into::into), pane: pane.into() };
                 good.then_some(pane).ok_or_else(invalid)
             }
+            Some(("host", path)) if path.starts_with('/') => Ok(Self::Host { socket: path.into() }),
             Some(("zellij", rest)) => {
                 let (session, pane) = rest.rsplit_once(':').ok_or_else(invalid)?;
                 let good =
@@ -89,6 +96,7 @@ impl fmt::Display for Address {
             Self::Tmux { socket: None, pane } => write!(f, "tmux:{pane}"),
             Self::Tmux { socket: Some(socket), pane } => write!(f, "tmux:{socket}:{pane}"),
             Self::Zellij { session, pane } => write!(f, "zellij:{session}:{pane}"),
+            Self::Host { socket } => write!(f, "host:{}", socket.display()),
         }
     }
 }
@@ -119,6 +127,7 @@ mod tests {
             "tmux:/tmp/a:b/default:%7",
             "zellij:main:terminal_3",
             "zellij:odd:name:terminal_3",
+            "host:/run/user/1000/ringer/a.sock",
         ] {
             assert_eq!(address.parse::<Address>().unwrap().to_string(), address);
             let json = serde_json::to_string(&address.parse::<Address>().unwrap()).unwrap();
@@ -136,6 +145,8 @@ mod tests {
             "zellij::terminal_1",
             "zellij:s:plugin_1",
             "screen:1",
+            "host:",
+            "host:relative.sock",
             "tmux:a\u{1b}:%1",
             "None",
         ] {

@@ -43,11 +43,17 @@ pub enum Fault {
         /// The pane.
         pane: String,
     },
-    /// There is no server on that socket.
-    #[error("no tmux server answers on socket `{socket}`")]
+    /// Whoever has the pane is not running.
+    #[error("{server} does not run")]
     NoServer {
-        /// The socket, `default` if none was named.
-        socket: String,
+        /// Which, in words.
+        server: String,
+    },
+    /// Somebody pressed a key since the pane was looked at.
+    #[error("somebody typed in pane `{pane}` at the same time")]
+    Typed {
+        /// The pane.
+        pane: String,
     },
     /// A program that is needed is not installed.
     #[error("`{program}` is not installed")]
@@ -55,11 +61,13 @@ pub enum Fault {
         /// The program.
         program: &'static str,
     },
-    /// This kind of pane cannot be used yet.
-    #[error("panes of {kind} cannot be typed into yet")]
-    Unsupported {
-        /// Whose panes.
-        kind: &'static str,
+    /// A program is installed that cannot do what is needed.
+    #[error("`{program}` {version} is too old")]
+    TooOld {
+        /// The program.
+        program: &'static str,
+        /// What it says that it is.
+        version: String,
     },
     /// No answer in time.
     #[error("pane `{pane}` does not answer")]
@@ -69,9 +77,11 @@ pub enum Fault {
         /// Whether the commands were handed over, so that they may have been carried out.
         sent: bool,
     },
-    /// tmux said no for a reason that is not known here.
-    #[error("tmux refused: {said}")]
+    /// A program said no for a reason that is not known here.
+    #[error("`{program}` refused: {said}")]
     Refused {
+        /// Which.
+        program: &'static str,
         /// What it said, on one line.
         said: String,
     },
@@ -89,25 +99,26 @@ impl Fault {
             Self::Changed { .. } => "pane changed",
             Self::NoServer { .. } => "no server",
             Self::NoProgram { .. } => "not installed",
-            Self::Unsupported { .. } => "not supported",
+            Self::TooOld { .. } => "too old",
+            Self::Typed { .. } => "typing",
             Self::Silent { .. } => "pane does not answer",
-            Self::Refused { .. } => "tmux refused",
+            Self::Refused { .. } => "refused",
         }
     }
 
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoPane | Self::Gone { .. } | Self::Changed { .. } => {
-                Some("when the worker runs, `ringer register NAME --pane tmux:%N` again")
-            }
-            Self::Dead { .. } => Some("start the worker again with `tmux respawn-pane`"),
+            Self::NoPane | Self::Gone { .. } | Self::Changed { .. } => Some(
+                "start it with `ringer run`, or say where it runs: `ringer register NAME --pane …`",
+            ),
+            Self::Dead { .. } => Some("start the worker there again"),
             Self::CopyMode { .. } => Some("press q in the pane"),
             Self::InputOff { .. } => Some("turn it on with `tmux select-pane -e`"),
-            Self::NoServer { .. } => Some("start tmux and the worker in it"),
-            Self::NoProgram { .. } => Some("install tmux 3.2 or newer"),
-            Self::Unsupported { .. } => Some("run the worker in tmux"),
-            Self::Silent { .. } | Self::Refused { .. } => None,
+            Self::NoServer { .. } => Some("start the worker again"),
+            Self::NoProgram { program: "tmux" } => Some("install tmux 3.2 or newer"),
+            Self::NoProgram { .. } | Self::TooOld { .. } => Some("install Zellij 0.44 or newer"),
+            Self::Silent { .. } | Self::Refused { .. } | Self::Typed { .. } => None,
         }
     }
 

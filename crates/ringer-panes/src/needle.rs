@@ -55,7 +55,7 @@ impl Needle {
     /// Whether the cursor stands right behind the text, as it does when the text was just typed. An
     /// empty prompt below an old message does not count, so the cursor's row must have some of it.
     pub fn at_cursor(&self, screen: &Screen) -> bool {
-        let Some((row, column)) = screen.cursor else { return false };
+        let Some((row, column)) = screen.cursor.filter(|_| !screen.hidden) else { return false };
         let Some(line) = screen.rows.get(row) else { return false };
         let mut width = 0;
         let before = line.chars().take_while(|c| {
@@ -236,6 +236,6 @@ mod tests {
             .chunks(80)
             .map(|row| String::from_utf8_lossy(row).into_owned())
             .collect();
-        assert_eq!(needle(&text).count(&Screen { rows, cursor: None }), 1);
+        assert_eq!(needle(&text).count(&Screen { rows, ..Screen::default() }), 1);
     }
 }

@@ -71,6 +71,15 @@ impl Occupant {
         }
     }
 
+    /// Whether `now` is the same run of the same program, as far as is known of both.
+    pub fn is_same_run(&self, now: &Self) -> bool {
+        let same = match (&self.foreground, &now.foreground) {
+            (Some(known), Some(now)) => known.is(now),
+            (known, now) => known.is_none() && now.is_none(),
+        };
+        self.pid == now.pid && same
+    }
+
     /// Whether a shell waits for commands there, rather than running a script.
     pub fn at_shell_prompt(&self) -> bool {
         match &self.foreground {

@@ -3,6 +3,8 @@
 //! Owns the one function that makes it so, for all drivers. Nothing else may be typed into a pane,
 //! and no driver may change it further.
 
+use crate::profile::Profile;
+
 /// What is put in front of text that could be taken for a command.
 const PREFIX: &str = "message: ";
 /// What is put behind text whose end could swallow the Enter. Blanks or a dot would not do: some
@@ -11,7 +13,7 @@ const SUFFIX: &str = " (end)";
 
 /// Text that a terminal program takes as text and nothing else.
 ///
-/// - No control characters but newline and tab, so that it cannot break out of a bracketed paste.
+/// - No control characters but newline and tab, nor marks that change the direction of writing, so that it cannot break out of a bracketed paste.
 /// - It starts with a letter, a digit or an opening bracket: `/`, `!`, `@`, `#` and the like are
 ///   commands to one program or another, some even after blanks.
 /// - It does not end in a backslash, which makes a newline of the Enter after it, nor in a word that
@@ -40,7 +42,7 @@ impl Payload {
                 }
                 '\u{2028}' | '\u{2029}' => safe.push('\n'),
                 '\n' | '\t' => safe.push(c),
-                c if c.is_control() => {}
+                c if c.is_control() || is_invisible(c) => {}
                 c => safe.push(c),
             }
         }
@@ -54,10 +56,26 @@ impl Payload {
         Self(safe)
     }
 
+    /// Makes any text safe, also for a program to which more means something: its profile says what is
+    /// to be typed instead.
+    pub fn for_worker(text: &str, profile: &Profile) -> Self {
+        let Self(mut safe) = Self::new(text);
+        for (pattern, instead) in &profile.escape {
+            safe = pattern.replace_all(&safe, instead).into_owned();
+        }
+        Self(safe)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Marks that take no room and change how the rest is read, or written: some programs drop them, and the
+/// Enter behind them with them.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 fn harmless(c: char) -> bool {

@@ -3,7 +3,10 @@
 //! Owns reading `/proc`. What cannot be read is unknown, never guessed.
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::Duration;
 
+use rustix::termios::{LocalModes, tcgetattr};
 use serde::{Deserialize, Serialize};
 
 /// Shells: what is typed into one is run.
@@ -11,6 +14,12 @@ pub(crate) const SHELLS: [&str; 17] = [
     "sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "yash", "ash", "busybox", "nu", "elvish",
     "xonsh", "tcsh", "csh", "pwsh", "rbash",
 ];
+
+/// The longest line, in bytes and with its end, that a terminal hands on to a program that reads lines.
+pub const LONGEST_LINE: usize = 4095;
+
+/// Looking at a terminal does not make it ours.
+const NOCTTY: i32 = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
 
 /// Options of shells that take a word.
 const WITH_A_WORD: [&str; 6] = ["--rcfile", "--init-file", "-o", "+o", "-O", "+O"];
@@ -32,7 +41,7 @@ pub struct Process {
 impl Process {
     /// The leader of the process group that the terminal of `pid` listens to.
     pub fn in_foreground_of(pid: u32) -> Option<Self> {
-        let group = stat(pid, 5)?.parse().ok()?;
+        let group = Self::group_in_foreground_of(pid)?;
         let program = fs::read_link(format!("/proc/{group}/exe"));
         let program = program.map(|path| path.display().to_string()).unwrap_or_default();
         let words = fs::read(format!("/proc/{group}/cmdline")).unwrap_or_default();
@@ -44,6 +53,40 @@ impl Process {
             program,
             words: words.split_terminator('\0').map(str::to_owned).collect(),
         })
+    }
+
+    /// How long ago it was started.
+    pub fn age(&self) -> Option<Duration> {
+        let uptime = fs::read_to_string("/proc/uptime").ok()?;
+        let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+        let ticks = rustix::param::clock_ticks_per_second();
+        let started = Duration::from_millis(self.started * 1000 / ticks.max(1));
+        Some(Duration::from_secs_f64(uptime).saturating_sub(started))
+    }
+
+    /// The process group that the terminal of `pid` listens to.
+    pub(crate) fn group_in_foreground_of(pid: u32) -> Option<u32> {
+        stat(pid, 5)?.parse().ok()
+    }
+
+    /// Whether the terminal that `pid` has as its input hands on whole lines, and of a line no more than
+    /// [`LONGEST_LINE`] bytes: the system drops the rest.
+    pub fn reads_lines(pid: u32) -> bool {
+        let Ok(terminal) = fs::read_link(format!("/proc/{pid}/fd/0")) else { return false };
+        let open = fs::OpenOptions::new().read(true).custom_flags(NOCTTY).open(terminal);
+        let mode = open.ok().and_then(|terminal| tcgetattr(terminal).ok());
+        mode.is_some_and(|mode| mode.local_modes.contains(LocalModes::ICANON))
+    }
+
+    /// All processes of the session that `pid` leads and that have not ended.
+    pub(crate) fn in_session_of(pid: u32) -> Vec<u32> {
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_in = |one: &u32| {
+            let (state, session) = (stat(*one, 0), stat(*one, 3));
+            session.is_some_and(|s| s == pid.to_string()) && state.is_some_and(|s| s != "Z")
+        };
+        pids.filter(is_in).collect()
     }
 
     /// Whether it is the same run of the same program, as far as that is known of both. Of a shell,

@@ -3,21 +3,22 @@
 //! Owns the global options. Each verb's own are beside what it does, in `verbs`.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::verbs::{
-    daemon, demo, down, inbox, log, members, register, remove, send, status, teams, up,
+    attach, daemon, demo, down, inbox, log, members, profiles, register, remove, run, send, status,
+    stop, teams, up,
 };
 
 const EXAMPLES: &str = "\
 Examples:
   ringer demo                                         all of it, in a temporary directory
-  ringer teams                                        which teams are there?
-  ringer up                                           start the daemon
-  ringer register rust-impl --pane tmux:%3            Claude's SendMessage now types into that pane
+  ringer run gemini                                   Gemini CLI, here, on the team of this directory
+  ringer register rust-impl --pane tmux:%3            a worker that runs in tmux already
   ringer status                                       who is on which team, and what waits why
   ringer log --follow                                 every message, and what becomes of it
   ringer send --from rust-impl --to team-lead 'done'  an answer
@@ -65,6 +66,10 @@ pub(crate) struct TeamArg {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Run(run::Run),
+    Attach(attach::Attach),
+    Stop(stop::Stop),
+    Profiles(profiles::Profiles),
     Up(up::Up),
     Down(down::Down),
     Status(status::Status),
@@ -80,9 +85,14 @@ enum Verb {
 }
 
 impl Cli {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
         let context = Context::new(&self.globals)?;
-        match self.verb {
+        let done = match self.verb {
+            // It ends as its worker does.
+            Verb::Run(verb) => return verb.run(&context, &self.globals),
+            Verb::Attach(verb) => verb.run(&context),
+            Verb::Stop(verb) => verb.run(&context),
+            Verb::Profiles(verb) => verb.run(&context),
             Verb::Up(verb) => verb.run(&context, &self.globals),
             Verb::Down(verb) => verb.run(&context),
             Verb::Status(verb) => verb.run(&context),
@@ -95,7 +105,8 @@ impl Cli {
             Verb::Send(verb) => verb.run(&context),
             Verb::Inbox(verb) => verb.run(&context),
             Verb::Demo(verb) => verb.run(&context),
-        }
+        };
+        done.map(|()| ExitCode::SUCCESS)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns all reading of the environment.
 
 use std::env;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringer_bridge::StateDir;
@@ -120,6 +121,18 @@ fn real(path: &Path) -> PathBuf {
 /// An environment variable that is set to something.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Where a program is, as the system would find it.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(is_program);
+    }
+    let paths = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&paths).map(|dir| dir.join(name)).find(is_program)
 }
 
 fn path(name: &str) -> Option<PathBuf> {

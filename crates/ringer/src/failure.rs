@@ -27,6 +27,10 @@ impl Failure {
         Self { exit: 2, ..Self::new("invalid_usage", message) }
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn code(&self) -> &'static str {
         self.code
     }
@@ -141,6 +145,46 @@ impl From<ringer_teams::Error> for Failure {
                 .detail("path", json!(path))
                 .detail("why", json!(why)),
             _ => failure,
+        }
+    }
+}
+
+impl From<ringer_panes::HostError> for Failure {
+    fn from(error: ringer_panes::HostError) -> Self {
+        use ringer_panes::HostError as E;
+        let code = match &error {
+            E::Start { .. } => "not_started",
+            E::Gone { .. } => "no_answer",
+            E::NoTerminal => "no_terminal",
+            _ => "internal_error",
+        };
+        let mut failure = Self::new(code, error.to_string());
+        if let Some(source) = error.source() {
+            failure = failure.cause(source);
+        }
+        match error {
+            E::Start { .. } => {
+                failure.hint("install it, or say how it is started: `ringer run PROFILE -- CMD`")
+            }
+            E::Gone { .. } => failure.hint("`ringer stop NAME` clears away what is left of it"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<ringer_panes::ProfileError> for Failure {
+    fn from(error: ringer_panes::ProfileError) -> Self {
+        use ringer_panes::ProfileError as E;
+        let failure = |code| Self::new(code, error.to_string());
+        match &error {
+            E::Unknown { name, known } => {
+                let hint = suggest(name, known, "`ringer profiles` lists them");
+                failure("profile_not_found").hint(&hint).detail("profiles", json!(known))
+            }
+            E::Broken { path, line, .. } => {
+                failure("invalid_config").detail("path", json!(path)).detail("line", json!(line))
+            }
+            _ => failure("unreadable"),
         }
     }
 }

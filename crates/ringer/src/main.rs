@@ -3,6 +3,7 @@
 mod cli;
 mod context;
 mod failure;
+mod hosted;
 mod output;
 mod program;
 mod verbs;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
     };
     let json = cli.globals.json;
     match cli.run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.report(json),
     }
 }

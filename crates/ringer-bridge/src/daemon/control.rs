@@ -49,16 +49,25 @@ pub(crate) enum Request {
 /// A request, and where its answer goes.
 pub(crate) type Asked = (Request, oneshot::Sender<Value>);
 
+/// Where sockets go: a directory that only the user can look into.
+pub fn socket_dir(state: &StateDir, runtime_dir: Option<&Path>) -> Result<PathBuf> {
+    // A variable that was inherited from another user's session names a place that is not ours.
+    if let Some(dir) = runtime_dir.map(|dir| dir.join("ringer")).filter(|dir| make(dir).is_ok()) {
+        return Ok(dir);
+    }
+    state.make()?;
+    Ok(state.path().to_owned())
+}
+
 /// Where the daemon of a state directory listens.
 pub(crate) fn socket_path(state: &StateDir, runtime_dir: Option<&Path>) -> Result<PathBuf> {
-    // A variable that was inherited from another user's session names a place that is not ours.
-    let path = match runtime_dir.map(|dir| dir.join("ringer")).filter(|dir| make(dir).is_ok()) {
-        None => state.path().join("control.sock"),
-        Some(dir) => {
-            let hash = Sha256::digest(state.path().as_os_str().as_encoded_bytes());
-            let name = u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"));
-            dir.join(format!("{name:016x}.sock"))
-        }
+    let dir = socket_dir(state, runtime_dir)?;
+    let path = if dir == state.path() {
+        dir.join("control.sock")
+    } else {
+        let hash = Sha256::digest(state.path().as_os_str().as_encoded_bytes());
+        let name = u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"));
+        dir.join(format!("{name:016x}.sock"))
     };
     if path.as_os_str().len() > LONGEST_PATH {
         return Err(Error::LongPath { path });

@@ -18,9 +18,9 @@ use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::control::Request;
-use super::deliver::one_line;
 use super::intake::Owner;
 use super::jobs::{Finding, Job, Jobs};
+use super::later::one_line;
 use super::problems::Problems;
 use super::report::Report;
 use super::router::Router;

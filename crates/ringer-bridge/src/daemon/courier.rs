@@ -6,18 +6,24 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ringer_panes::{Address, Occupant, Pane, TmuxPane};
+use ringer_panes::{Address, AnyPane, Occupant, Pane, Sight};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::deliver::{Delivery, Glimpse, Later, Loose, Note, one_line};
+use super::deliver::{Delivery, Glimpse, Loose};
+use super::later::{Again, Later, Note, one_line};
 use super::router::Place;
 use super::shared::{About, Bell, Shared, here};
 use crate::journal::{MemberId, Message, State};
 
 /// The pause after the first try that failed.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest pause while a worker is not at its prompt.
+const AWAITING: Duration = Duration::from_secs(1);
+
+/// At least so long between two looks at a worker that is not at its prompt, in the long run.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// At most so many messages are delivered before the inbox is told.
 const UNMARKED_LIMIT: u32 = 200;
@@ -29,11 +35,15 @@ pub(crate) struct Courier {
     bell: Arc<Bell>,
     place: watch::Receiver<Option<Place>>,
     /// The pane that was used last, with its address.
-    pane: Option<(Address, TmuxPane)>,
+    pane: Option<(Address, AnyPane)>,
     /// What was in it a moment ago.
     glimpse: Option<Glimpse>,
     loose: Option<Loose>,
     newcomer: Option<(Occupant, std::time::Instant)>,
+    /// Which process was at its prompt, and since when.
+    at_prompt: Option<(u32, std::time::Instant)>,
+    /// What was seen of the pane last.
+    seen: Option<Sight>,
     unmarked: u32,
 }
 
@@ -53,6 +63,8 @@ impl Courier {
             glimpse: None,
             loose: None,
             newcomer: None,
+            at_prompt: None,
+            seen: None,
             unmarked: 0,
         }
     }
@@ -77,10 +89,10 @@ impl Courier {
             };
             let outcome = match (&next, &place) {
                 (None, _) => Err(None),
-                (Some(_), None) => Err(Some(Later {
-                    passing: false,
-                    ..Later::new("removed", "the member was removed")
-                })),
+                (Some(_), None) => {
+                    let removed = Later::new("removed", "the member was removed");
+                    Err(Some(removed.again(Again::Never)))
+                }
                 (Some(message), Some(place)) => self.deliver(message, place).await.map_err(Some),
             };
             match outcome {
@@ -94,14 +106,15 @@ impl Courier {
                     }
                 }
                 Err(later) => {
-                    let passing = later.as_ref().is_none_or(|later| later.passing);
+                    let again = later.as_ref().map_or(Again::Later, |later| later.again);
                     if let Some(later) = later {
                         self.put_off(next.as_ref(), &later);
                     }
                     self.tell_marker();
-                    // A new pane comes with news; anything else has to be looked for.
-                    let again = passing.then(|| Instant::now() + pause);
-                    pause = (pause * 2).min(self.shared.settings().retry_max());
+                    let longest = self.shared.settings().retry_max();
+                    let longest =
+                        if again == Again::Later { longest } else { longest.min(AWAITING) };
+                    pause = pause.min(longest);
                     tokio::select! {
                         changed = self.place.changed() => {
                             pause = FIRST_PAUSE;
@@ -111,7 +124,9 @@ impl Courier {
                         }
                         () = self.shared.stopping() => return,
                         () = self.shared.new_settings() => pause = FIRST_PAUSE,
-                        () = until(again) => {}
+                        () = until_worth_it(again, pause, &mut self.pane, self.seen.as_ref()) => {
+                            pause = (pause * 2).min(longest);
+                        }
                     }
                 }
             }
@@ -143,23 +158,32 @@ impl Courier {
         let Some((_, pane)) = &mut self.pane else {
             return Ok(());
         };
+        let (profile, settings) =
+            (self.shared.profiles.get(&place.profile)?, self.shared.settings());
         let _turn = self.shared.writer(&place.pane).await;
         let delivery = Delivery {
             pane,
             place,
+            profile: &profile,
+            settings: &settings,
             message,
             shared: &self.shared,
             glimpse: self.glimpse.take(),
             loose: &mut self.loose,
             newcomer: &mut self.newcomer,
+            at_prompt: &mut self.at_prompt,
+            seen: &mut self.seen,
+            worker: None,
         };
-        delivery.run().await
+        // On the heap: most of the thousands that there may be are at rest.
+        Box::pin(delivery.run()).await
     }
 
     /// Makes the pane at an address the one at hand.
     fn reach(&mut self, address: &Address) -> Result<(), Later> {
         if self.pane.as_ref().is_none_or(|(old, _)| old != address) {
-            self.pane = Some((address.clone(), self.shared.servers.pane_at(address)?));
+            self.pane = Some((address.clone(), self.shared.terminals.pane(address)?));
+            self.seen = None;
         }
         Ok(())
     }
@@ -171,7 +195,7 @@ impl Courier {
         if let Some(place) = place
             && self.reach(&place.pane).is_ok()
             && let Some((_, pane)) = &mut self.pane
-            && let Ok(sight) = pane.look().await
+            && let Ok(sight) = Box::pin(pane.look()).await
         {
             self.glimpse = Some(Glimpse { at: std::time::Instant::now(), sight });
         }
@@ -184,7 +208,7 @@ impl Courier {
             return;
         };
         let known =
-            message.state == State::Waiting && message.reason.as_deref() == Some(later.reason);
+            message.state == State::Waiting && message.reason.as_deref() == Some(&*later.reason);
         if later.note == Note::Nothing || (later.note == Note::Waiting && known) {
             return;
         }
@@ -193,7 +217,7 @@ impl Courier {
         } else if !known {
             info!(member = %self.id, id = message.id, "waits: {}", later.detail);
         }
-        let (journal, id, reason) = (&self.shared.journal, message.id, later.reason);
+        let (journal, id, reason) = (&self.shared.journal, message.id, &*later.reason);
         let now = SystemTime::now();
         let written = here(|| match later.note {
             Note::Waiting | Note::Typed => journal.waiting(id, reason, now),
@@ -208,9 +232,23 @@ impl Courier {
     }
 }
 
-async fn until(when: Option<Instant>) {
-    match when {
-        Some(when) => tokio::time::sleep_until(when).await,
-        None => std::future::pending().await,
+/// Waits until it may be worth trying again. A new pane comes with news; whether a worker has come to
+/// its prompt is told by its pane, or has to be looked for.
+async fn until_worth_it(
+    again: Again,
+    pause: Duration,
+    pane: &mut Option<(Address, AnyPane)>,
+    seen: Option<&Sight>,
+) {
+    let at_least = match again {
+        Again::Never => return std::future::pending().await,
+        Again::Later => return tokio::time::sleep(pause).await,
+        Again::Soon(at_least) => at_least,
+    };
+    // A worker that is busy draws all the time: it is not looked at every time.
+    tokio::time::sleep(at_least.max(pause.min(BETWEEN_LOOKS))).await;
+    match (pane, seen) {
+        (Some((_, pane)), Some(seen)) => Box::pin(pane.changed(seen, pause)).await,
+        _ => tokio::time::sleep(pause).await,
     }
 }

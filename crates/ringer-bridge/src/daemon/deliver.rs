@@ -5,92 +5,49 @@
 //! | the daemon ends … | the journal says | the next one |
 //! |---|---|---|
 //! | before the text is typed, or while | `delivering` | looks; if the screen does not show it, types it, marked as a second copy |
-//! | after the text is typed | `delivering` | looks; if it stands before the cursor, presses Enter; if it is elsewhere on the screen, waits until it moves, for then somebody submitted it |
-//! | around Enter | `delivering`, `entering` | the same; but if the cursor is elsewhere, it was submitted |
+//! | after the text is typed | `delivering` | looks; if the prompt holds it and nothing else, presses Enter; if it is elsewhere on the screen, somebody submitted it |
+//! | around Enter | `delivering`, `entering` | the same; but if it is not in the prompt any more, it was submitted |
 //! | after Enter | `delivered` | goes on with the next message |
 //!
-//! Enter is pressed only if the text has just appeared on the screen, or stands before the cursor: what
-//! is on the screen may also be a dialog that somebody's Enter has brought up. The exception are
-//! workers of which the user says that they show nothing.
+//! Nothing is typed unless the gate is open, and Enter is pressed only while the prompt holds our text
+//! and nothing else. Of a program without a profile of its own, no prompt is known: there, Enter is
+//! pressed if the text has just appeared on the screen, or stands before the cursor.
+
+mod who;
 
 use std::time::{Duration, Instant, SystemTime};
 
-use ringer_panes::{Fault, Needle, Occupant, Pane, Payload, Screen, Sight, Verdict};
+use ringer_panes::{
+    Gate, Holding, LONGEST_LINE, Needle, Occupant, Pane, Payload, Process, Profile, Screen, Sight,
+    Submit,
+};
 use ringer_teams::stored;
 use tracing::warn;
 
+use super::later::{
+    Later, Note, another_writer, mixed, not_entered, one_line, pane_changed, unseen,
+};
 use super::router::Place;
 use super::shared::{About, Shared, here};
-use crate::error::Error;
 use crate::journal::{Delivered, Message};
 use crate::render::{SECOND_COPY, render};
-use crate::roster::Roster;
 use crate::settings::{Confirm, Settings};
 
 /// After so many copies that the screen never showed, a message is given up until the member is
 /// registered again.
 const MOST_COPIES: u32 = 10;
 
-/// A worker that was started again is given so long to take the terminal over.
-const STARTING: Duration = Duration::from_secs(1);
-
 /// When the daemon ends, a text that was typed may take so long to appear.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
-/// Why a message is not delivered yet.
-#[derive(Debug)]
-pub(crate) struct Later {
-    /// A few words that stay the same.
-    pub(crate) reason: &'static str,
-    /// The whole story.
-    pub(crate) detail: String,
-    /// What the journal is to say; nothing if it says it already.
-    pub(crate) note: Note,
-    /// Whether it is worth trying again before the member is given another pane.
-    pub(crate) passing: bool,
-}
+/// So often Enter is pressed at most, each time only if the prompt still holds our text.
+const MOST_ENTERS: u32 = 3;
 
-/// What the journal is to say of a message that was not delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Note {
-    Waiting,
-    /// It was typed just now, and is not known to have arrived.
-    Typed,
-    /// Nothing was typed, though it says that something was about to be.
-    NotTyped,
-    /// It was typed, and Enter was not pressed.
-    NotEntered,
-    /// It is given up.
-    Failed,
-    /// Nothing: what it says is still true.
-    Nothing,
-}
+/// So long a program may take to show that it took a text.
+const TAKING: Duration = Duration::from_millis(700);
 
-impl From<Fault> for Later {
-    fn from(fault: Fault) -> Self {
-        let hint = fault.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        let passing = !matches!(fault, Fault::NoPane | Fault::Unsupported { .. });
-        let detail = format!("{fault}{hint}");
-        Self { reason: fault.reason(), detail, note: Note::Waiting, passing }
-    }
-}
-
-impl From<Error> for Later {
-    fn from(error: Error) -> Self {
-        Self::new("journal", &one_line(&error)).note(Note::Nothing)
-    }
-}
-
-impl Later {
-    pub(crate) fn new(reason: &'static str, detail: &str) -> Self {
-        Self { reason, detail: detail.to_owned(), note: Note::Waiting, passing: true }
-    }
-
-    fn note(mut self, note: Note) -> Self {
-        self.note = note;
-        self
-    }
-}
+/// So long an agent may take to show that it works on what it took.
+const AFTERWARDS: Duration = Duration::from_millis(200);
 
 /// What was seen of a pane a moment ago.
 #[derive(Debug)]
@@ -117,69 +74,135 @@ pub(crate) struct Loose {
 pub(crate) struct Delivery<'a, P> {
     pub(crate) pane: &'a mut P,
     pub(crate) place: &'a Place,
+    pub(crate) profile: &'a Profile,
+    pub(crate) settings: &'a Settings,
     pub(crate) message: &'a Message,
     pub(crate) shared: &'a Shared,
     pub(crate) glimpse: Option<Glimpse>,
     pub(crate) loose: &'a mut Option<Loose>,
     /// Who came into the pane, and since when it has been seen there.
     pub(crate) newcomer: &'a mut Option<(Occupant, Instant)>,
+    /// Which process was at its prompt, and since when.
+    pub(crate) at_prompt: &'a mut Option<(u32, Instant)>,
+    /// What was seen last.
+    pub(crate) seen: &'a mut Option<Sight>,
+    /// Who it is for, once that is known.
+    pub(crate) worker: Option<Occupant>,
 }
 
 impl<P: Pane> Delivery<'_, P> {
     /// Takes it to the pane, or says why not now.
     pub(crate) async fn run(mut self) -> Result<(), Later> {
-        let settings = self.shared.settings();
         let sight = match self.glimpse.take() {
             Some(glimpse) if glimpse.at.elapsed() < GLIMPSE => glimpse.sight,
-            _ => self.pane.look().await?,
+            _ => self.look().await?,
         };
-        self.admit(&sight)?;
+        if let Some(fault) = &sight.blocked {
+            return Err(fault.clone().into());
+        }
+        self.recognise(&sight)?;
+        self.worker = Some(sight.occupant.clone());
+        let turn = self.shared.turns.take(sight.occupant.pid);
+        let _turn = turn.ok_or_else(another_writer)?;
         self.loose.take_if(|loose| loose.message != self.message.id);
-        if self.message.copies > 0 && self.arrived(&settings, &sight).await? {
+        if self.message.copies > 0 && self.arrived(&sight).await? {
             return Ok(());
         }
-        let payload = self.payload(&settings, self.message.copies + 1)?;
-        let needle = Needle::of(&payload);
+        self.gate().admit(&sight)?;
+        self.listens(&sight)?;
+        let payload = self.payload(self.message.copies + 1, &sight)?;
         let queued = since(self.message.received_at);
-        let (id, before) = (self.message.id, count(&needle, &sight.screen));
+        let before = count(&Needle::of(&payload), &sight.screen);
         let permit = self.shared.typing.acquire().await.expect("it is never closed");
+        let id = self.message.id;
         here(|| self.shared.journal.delivering(id, before, queued, SystemTime::now()))?;
         let start = Instant::now();
-        if let Err(fault) = self.pane.paste(&payload, &sight.occupant).await {
+        if let Err(fault) = self.pane.paste(&payload, &sight).await {
             // If nothing was typed for sure, there is no copy of it anywhere.
-            let note = if fault.uncertain() { Note::Typed } else { Note::NotTyped };
-            return Err(Later::from(fault).note(note));
+            if !fault.uncertain() {
+                return Err(Later::from(fault).note(Note::NotTyped));
+            }
+            self.keep_loose(&sight.screen);
+            return Err(Later::from(fault).note(Note::Typed));
         }
         let typed = start.elapsed();
         drop(permit);
-        if settings.delivery.confirm == Confirm::Screen {
-            self.wait_until_shown(&settings, &needle, &sight.screen).await?;
+        if self.is_blind() {
+            self.enter_blindly(&sight).await?;
+        } else {
+            let shown = self.wait_until_shown(&payload, &sight.screen).await?;
+            self.submit(&payload, Some(&sight.screen), shown).await?;
         }
-        self.enter(&settings, &sight.occupant).await?;
         self.done(typed, Some(start.elapsed().saturating_sub(typed))).await;
         Ok(())
     }
 
+    fn gate(&self) -> Gate<'_> {
+        Gate::new(self.profile)
+    }
+
+    /// Whether the user says that it shows nothing of what is typed.
+    fn is_blind(&self) -> bool {
+        let told = self.settings.delivery.confirm == Confirm::None && self.profile.is_plain();
+        told || self.profile.submit == Submit::Blind
+    }
+
+    fn settle(&self) -> Duration {
+        self.profile.settle_ms.map_or(self.settings.settle(), Duration::from_millis)
+    }
+
+    async fn look(&mut self) -> Result<Sight, Later> {
+        let sight = self.pane.look().await?;
+        *self.seen = Some(sight.clone());
+        // Once it is known who the worker is, nobody else is looked at: what was typed is not theirs.
+        match &self.worker {
+            Some(worker) if !worker.is_same_run(&sight.occupant) => Err(pane_changed()),
+            _ => Ok(sight),
+        }
+    }
+
     /// The text was typed before, by a daemon that then ended, or by us and never seen. Whether it
-    /// has arrived by now; if it stands before the cursor, it does now. If it cannot be told, it
-    /// waits; if it is nowhere, it has not.
-    async fn arrived(&mut self, settings: &Settings, sight: &Sight) -> Result<bool, Later> {
+    /// has arrived by now; if the prompt holds it, it does now. If it cannot be told, it waits; if it
+    /// is nowhere, it has not.
+    async fn arrived(&mut self, sight: &Sight) -> Result<bool, Later> {
         let message = self.message;
-        let needle = Needle::of(&self.payload(settings, message.copies)?);
-        let screen = &sight.screen;
-        let new = || Loose { message: message.id, since: Instant::now(), screen: screen.clone() };
+        let payload = self.payload(message.copies, sight)?;
+        let (needle, screen) = (Needle::of(&payload), &sight.screen);
+        match self.gate().holding(sight, &payload, None) {
+            // Enter was pressed on it, and nothing has come of it.
+            Holding::Ours if self.loose.as_ref().is_some_and(|loose| loose.screen == *screen) => {
+                return Err(not_entered());
+            }
+            Holding::Ours => {
+                self.submit(&payload, None, sight.clone()).await?;
+                self.done(Duration::ZERO, None).await;
+                return Ok(true);
+            }
+            Holding::Mixed => {
+                self.keep_loose(screen);
+                return Err(mixed());
+            }
+            // It left the prompt.
+            Holding::Nothing if message.entering && !self.profile.is_plain() => {
+                self.done(Duration::ZERO, None).await;
+                return Ok(true);
+            }
+            Holding::NoPrompt if message.entering => {
+                return Err(self
+                    .gate()
+                    .held_by(sight)
+                    .map_or_else(not_entered, Later::from)
+                    .note(Note::Nothing));
+            }
+            Holding::Nothing | Holding::NoPrompt => {}
+        }
         if count(&needle, screen) > message.shown_before.unwrap_or(0) {
-            let submitted = if needle.at_cursor(screen) {
-                self.enter(settings, &sight.occupant).await?;
-                true
-            } else if message.entering && screen.cursor.is_some() {
-                true
-            } else {
-                let loose = self.loose.get_or_insert_with(new);
-                needle.rows_below(screen) > needle.rows_below(&loose.screen)
-            };
-            if !submitted {
-                return Err(Later::new("not entered", NOT_ENTERED));
+            self.keep_loose(screen);
+            let loose = self.loose.as_ref().map(|loose| &loose.screen);
+            let moved = needle.rows_below(screen) > loose.and_then(|old| needle.rows_below(old));
+            let at_prompt = screen.cursor.is_some() && !screen.hidden;
+            if !(moved || message.entering && at_prompt) {
+                return Err(not_entered());
             }
             self.done(Duration::ZERO, None).await;
             return Ok(true);
@@ -187,88 +210,139 @@ impl<P: Pane> Delivery<'_, P> {
         let Some(loose) = self.loose.as_ref() else {
             return Ok(false);
         };
-        if settings.delivery.confirm == Confirm::None && !message.entering {
+        if self.is_blind() && !message.entering {
             // We typed it, and have heard since that this worker shows nothing.
-            self.enter(settings, &sight.occupant).await?;
+            self.enter_blindly(sight).await?;
             self.done(Duration::ZERO, None).await;
             return Ok(true);
         }
         if message.copies >= MOST_COPIES {
-            return Err(Later::new("not shown", NOT_SHOWN).note(Note::Failed));
+            return Err(unseen().note(Note::Failed));
         }
         // Whatever swallowed it may still be there: not again before the screen has changed, nor too
         // soon.
         let pause = Duration::from_secs(5 * 6_u64.pow(message.copies.saturating_sub(1).min(2)));
         if loose.screen == *screen || loose.since.elapsed() < pause {
-            return Err(Later::new("not shown", NOT_SHOWN));
+            return Err(unseen());
         }
         Ok(false)
     }
 
-    /// Whether this is our worker and may be typed to.
-    fn admit(&mut self, sight: &Sight) -> Result<(), Later> {
-        let (known, now) = (&self.place.occupant, &sight.occupant);
-        let changed = || Err(Later::new("pane changed", CHANGED));
-        match known.as_ref().map(|known| Occupant::judge(known, now)) {
-            _ if now.at_shell_prompt() => return Err(Later::new("shell", SHELL)),
-            Some(Verdict::Shell) => return Err(Later::new("shell", SHELL)),
-            Some(Verdict::Other) => return changed(),
-            Some(Verdict::Elsewhere) if !self.place.unique => return changed(),
-            // Nobody has ever said who should be there: only a pane that was opened for a program.
-            None if !now.is_its_own_command() => return changed(),
-            Some(Verdict::Same | Verdict::Restarted | Verdict::Elsewhere) | None => {}
-        }
-        if let Some(fault) = &sight.blocked {
-            return Err(fault.clone().into());
-        }
-        let run = |occupant: &Occupant| occupant.foreground.as_ref().map(|f| (f.pid, f.started));
-        if known.as_ref().is_none_or(|known| known.pid != now.pid || run(known) != run(now)) {
-            // Just started: what is typed now goes to the terminal, not to the program.
-            self.newcomer.take_if(|(who, _)| who != now);
-            let (_, since) = self.newcomer.get_or_insert_with(|| (now.clone(), Instant::now()));
-            if since.elapsed() < STARTING {
-                return Err(Later::new("starting", "the worker was just started"));
-            }
-            let (id, pane) = (&self.place.id, &self.place.pane);
-            let bind = || Roster::bind(&self.shared.state, &id.team_dir, &id.name, pane, now);
-            if let Err(error) = here(bind) {
-                warn!(member = %self.place.id, "{}", one_line(&error));
-            }
-        }
-        Ok(())
+    /// Remembers what the screen showed when a text was first found that is not known to have arrived.
+    fn keep_loose(&mut self, screen: &Screen) {
+        let (message, since) = (self.message.id, Instant::now());
+        self.loose.get_or_insert_with(|| Loose { message, since, screen: screen.clone() });
     }
 
+    /// Waits until the prompt holds the text; what was seen then.
     async fn wait_until_shown(
         &mut self,
-        settings: &Settings,
-        needle: &Needle,
+        payload: &Payload,
         before: &Screen,
-    ) -> Result<(), Later> {
-        let mut deadline = Instant::now() + settings.confirm_timeout();
+    ) -> Result<Sight, Later> {
+        let mut deadline = Instant::now() + self.settings.confirm_timeout();
         let mut pause = Duration::from_millis(1);
         loop {
-            let sight = self.pane.look().await.map_err(|f| Later::from(f).note(Note::Typed))?;
-            if needle.shown(before, &sight.screen) {
-                return Ok(());
+            let sight = self.look().await.map_err(|later| later.note(Note::Typed))?;
+            let holding = self.gate().holding(&sight, payload, Some(before));
+            if holding == Holding::Ours {
+                return Ok(sight);
             }
             if self.shared.is_stopping() {
                 deadline = deadline.min(Instant::now() + LAST_LOOK);
             }
             if Instant::now() >= deadline {
-                let message = self.message.id;
-                let screen = sight.screen;
-                *self.loose = Some(Loose { message, since: Instant::now(), screen });
-                return Err(Later::new("not shown", NOT_SHOWN).note(Note::Typed));
+                *self.loose = None;
+                self.keep_loose(&sight.screen);
+                let later = if holding == Holding::Mixed { mixed() } else { unseen() };
+                return Err(later.note(Note::Typed));
             }
-            tokio::time::sleep(pause).await;
+            self.pane.changed(&sight, pause).await;
             pause = (pause * 2).min(Duration::from_millis(50));
         }
     }
 
-    async fn enter(&mut self, settings: &Settings, occupant: &Occupant) -> Result<(), Later> {
-        tokio::time::sleep(settings.settle()).await;
+    /// Presses Enter on the text in the prompt, and again if the program did not take it.
+    async fn submit(
+        &mut self,
+        payload: &Payload,
+        before: Option<&Screen>,
+        mut sight: Sight,
+    ) -> Result<(), Later> {
+        for press in 0..MOST_ENTERS {
+            if !self.settle().is_zero() || press > 0 {
+                tokio::time::sleep(self.settle()).await;
+                sight = self.look().await.map_err(|later| later.note(Note::NotEntered))?;
+            }
+            if press > 0 && self.gate().submitted(&sight, payload) == Some(true) {
+                return Ok(());
+            }
+            // Once Enter was pressed, what the journal says stays true.
+            let note = if press == 0 { Note::NotEntered } else { Note::Nothing };
+            if let Some(hold) = self.gate().held_by(&sight) {
+                return Err(Later::from(hold).note(note));
+            }
+            match self.gate().holding(&sight, payload, before) {
+                Holding::Ours => {}
+                Holding::Mixed => {
+                    self.keep_loose(&sight.screen);
+                    return Err(mixed().note(note));
+                }
+                Holding::Nothing | Holding::NoPrompt => {
+                    self.keep_loose(&sight.screen);
+                    return Err(unseen().note(note));
+                }
+            }
+            if let Some(hold) = self.gate().disturbs(&sight) {
+                return Err(Later::from(hold).note(note));
+            }
+            if press == 0 {
+                here(|| self.shared.journal.entering(self.message.id))?;
+            }
+            self.pane.enter(&sight).await.map_err(|fault| {
+                let note = if fault.uncertain() { Note::Nothing } else { note };
+                Later::from(fault).note(note)
+            })?;
+            if self.was_taken(payload, &sight).await? {
+                return Ok(());
+            }
+        }
+        *self.loose = None;
+        self.keep_loose(&sight.screen);
+        Err(not_entered().note(Note::Typed))
+    }
+
+    /// Whether the program takes the text within a while.
+    async fn was_taken(&mut self, payload: &Payload, entered: &Sight) -> Result<bool, Later> {
+        if self.profile.is_plain() {
+            return Ok(true);
+        }
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(2);
+        let mut sight = entered.clone();
+        loop {
+            self.pane.changed(&sight, pause).await;
+            sight = self.look().await.map_err(|later| later.note(Note::Nothing))?;
+            let taken = self.gate().submitted(&sight, payload) == Some(true);
+            // An empty prompt comes first, and only then the sign that it works: the next message is not
+            // to slip in between.
+            if taken && (self.gate().works(&sight) || start.elapsed() > AFTERWARDS) {
+                return Ok(true);
+            }
+            if start.elapsed() >= TAKING {
+                return Ok(taken);
+            }
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    async fn enter_blindly(&mut self, sight: &Sight) -> Result<(), Later> {
+        tokio::time::sleep(self.settle()).await;
+        // The cursor may have moved with what was typed.
+        let now = self.look().await.map_err(|later| later.note(Note::Typed))?;
         here(|| self.shared.journal.entering(self.message.id))?;
-        self.pane.enter(occupant).await.map_err(|fault| {
+        self.keep_loose(&sight.screen);
+        self.pane.enter(&now).await.map_err(|fault| {
             let note = if fault.uncertain() { Note::Nothing } else { Note::NotEntered };
             Later::from(fault).note(note)
         })
@@ -292,31 +366,21 @@ impl<P: Pane> Delivery<'_, P> {
     }
 
     /// What the `copy`th time of typing it types.
-    fn payload(&self, settings: &Settings, copy: u32) -> Result<Payload, Later> {
+    fn payload(&self, copy: u32, sight: &Sight) -> Result<Payload, Later> {
         let message = self.message;
         let mut text = message.text.clone();
-        if text.len() > settings.delivery.longest_text {
+        let longest = self.profile.longest_text.unwrap_or(self.settings.delivery.longest_text);
+        let too_long = |text: &str| text.lines().any(|line| line.len() >= LONGEST_LINE);
+        if text.len() > longest || too_long(&text) && Process::reads_lines(sight.occupant.pid) {
             let (dir, name) = (self.shared.state.messages(), format!("message-{}", message.id));
             let kept = here(|| stored(&text, &dir, &name));
             text = kept.map_err(|error| Later::new("long text", &one_line(&error)))?;
         }
-        let words = render(&settings.delivery.template, message, &text);
+        let words = render(&self.settings.delivery.template, message, &text);
         let mark = if copy > 1 { SECOND_COPY } else { "" };
-        Ok(Payload::new(&format!("{mark}{words}")))
+        Ok(Payload::for_worker(&format!("{mark}{words}"), self.profile))
     }
 }
-
-const NOT_SHOWN: &str = "the text was typed and does not show on the screen, so Enter was not \
-     pressed; for a worker that shows nothing, set delivery.confirm = \"none\"";
-
-const NOT_ENTERED: &str = "the text was typed and is on the screen, and it cannot be told whether it \
-     was entered; press Enter in the pane if it stands in the prompt";
-
-const CHANGED: &str = "another program is in the pane than the one that was registered; \
-     register the worker again when it runs";
-
-const SHELL: &str =
-    "a shell waits for commands in the pane; start the worker there, and register it again";
 
 fn count(needle: &Needle, screen: &Screen) -> u32 {
     u32::try_from(needle.count(screen)).unwrap_or(u32::MAX)
@@ -325,14 +389,4 @@ fn count(needle: &Needle, screen: &Screen) -> u32 {
 fn since(millis: i64) -> Duration {
     let then = SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     then.elapsed().unwrap_or_default()
-}
-
-pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

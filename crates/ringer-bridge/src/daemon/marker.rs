@@ -10,7 +10,7 @@ use std::time::Duration;
 use ringer_teams::{Mailbox, Tidied};
 use tracing::{debug, warn};
 
-use super::deliver::one_line;
+use super::later::one_line;
 use super::shared::{About, Bell, Shared, blocking};
 use crate::error::Result;
 use crate::journal::{Journal, MemberId, to_mark};

@@ -14,18 +14,21 @@ mod deliver;
 mod instance;
 mod intake;
 mod jobs;
+mod later;
 mod marker;
 mod problems;
+mod profiles;
 mod report;
 mod router;
 mod shared;
 mod signature;
 mod status;
+mod turn;
 mod visit;
 mod watcher;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,14 +45,14 @@ use crate::journal::Journal;
 use crate::settings::Settings;
 use crate::state::StateDir;
 
-pub use control::{Client, running};
+pub use control::{Client, running, socket_dir};
 pub use instance::Identification;
 pub use status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 
 /// How long deliveries in hand may take when the daemon ends.
 const LAST_DELIVERIES: Duration = Duration::from_millis(1500);
 
-/// How long the connections to tmux may take to close.
+/// How long the connections to terminals may take to close.
 const CLOSING: Duration = Duration::from_millis(100);
 
 /// Where a daemon looks.
@@ -65,6 +68,18 @@ pub struct Options {
     pub config_named: bool,
     /// Where sockets go; the state directory if there is no better place.
     pub runtime_dir: Option<PathBuf>,
+}
+
+impl Options {
+    /// Where the user's profiles are.
+    pub fn workers_dir(&self) -> PathBuf {
+        workers_dir(&self.config)
+    }
+}
+
+/// Where the profiles are that belong to these settings.
+pub fn workers_dir(config: &Path) -> PathBuf {
+    config.with_file_name("workers")
 }
 
 /// Runs the daemon in this process until it is told to end: by SIGTERM, SIGINT or `ringer down`.
@@ -103,7 +118,7 @@ async fn serve(
     let (settings_in, settings) = watch::channel(Arc::new(settings));
     let (stop_in, stop) = watch::channel(false);
     let (events, heard) = mpsc::channel(256);
-    let shared = Arc::new(Shared::new(journal, options.state.clone(), settings, stop));
+    let shared = Arc::new(Shared::new(journal, &options, settings, stop));
     hear_signals(&events, &options)?;
     let (ask, mut asked) = mpsc::channel(16);
     tokio::spawn(control::serve(listener, ask));
@@ -117,7 +132,7 @@ async fn serve(
     let core = Core::new(options, who, shared.clone(), settings_in, events);
     core.run(heard, stop_in).await;
     // A server that hangs is left to itself.
-    tokio::time::timeout(CLOSING, shared.servers.close_all()).await.ok();
+    tokio::time::timeout(CLOSING, shared.terminals.close_all()).await.ok();
     fs::remove_file(&socket).ok();
     info!("ended");
     Ok(())

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ringer_panes::PLAIN;
+
 use super::shared::Shared;
 use super::status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 use super::watcher::Watching;
@@ -34,7 +36,7 @@ impl Report {
             poll_ms: polls.then(|| u64::try_from(self.poll.as_millis()).unwrap_or(u64::MAX)),
             why: self.watching.trouble.clone(),
         };
-        let servers = self.shared.servers.modes();
+        let servers = self.shared.terminals.modes();
         Status {
             pid: self.who.pid,
             version: self.who.version.clone(),
@@ -46,7 +48,11 @@ impl Report {
             watching,
             servers: servers
                 .into_iter()
-                .map(|(socket, mode)| ServerStatus { socket, mode: mode.to_owned() })
+                .map(|(kind, name, mode)| ServerStatus {
+                    kind: kind.to_owned(),
+                    socket: name,
+                    mode: mode.to_owned(),
+                })
                 .collect(),
             teams: self.teams(),
             members: self.roster.members.iter().map(|entry| self.member(entry)).collect(),
@@ -85,6 +91,7 @@ impl Report {
             name: entry.name.clone(),
             agent_type: entry.agent_type.clone(),
             pane: entry.pane.to_string(),
+            profile: entry.profile.clone().unwrap_or_else(|| PLAIN.to_owned()),
             state: state.to_owned(),
             queued,
             failed: queue.as_ref().map_or(0, |queue| queue.failed),

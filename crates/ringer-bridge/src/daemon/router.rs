@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) id: MemberId,
     pub(crate) pane: Address,
     pub(crate) occupant: Option<Occupant>,
+    /// The profile of its worker.
+    pub(crate) profile: String,
     /// Whether no other member's worker was started with the same command.
     pub(crate) unique: bool,
 }
@@ -58,7 +60,7 @@ impl Router {
             // With another pane, what was given up is worth another try.
             let moved = old
                 .get(id)
-                .is_none_or(|old| (&old.pane, &old.occupant) != (&place.pane, &place.occupant));
+                .is_none_or(|old| Place { unique: place.unique, ..old.clone() } != *place);
             if moved
                 && !old.is_empty()
                 && let Err(error) = here(|| self.shared.journal.revive(id))
@@ -74,15 +76,7 @@ impl Router {
                 changed
             });
         }
-        let used: Vec<Option<&str>> = self
-            .places
-            .values()
-            .filter_map(|place| match &place.pane {
-                Address::Tmux { socket, .. } => Some(socket.as_deref()),
-                _ => None,
-            })
-            .collect();
-        self.shared.servers.retain(|socket| used.contains(&socket));
+        self.shared.terminals.retain(self.places.values().map(|place| &place.pane));
     }
 
     /// There is something for a member, or to be marked for it.

@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ringer_panes::{Address, TmuxServers};
+use ringer_panes::{Address, Terminals};
 use tokio::sync::{Notify, OwnedMutexGuard, Semaphore, watch};
 
+use super::Options;
+use super::profiles::Profiles;
+use super::turn::Turns;
 use crate::journal::{Journal, MemberId};
 use crate::settings::Settings;
 use crate::state::StateDir;
@@ -15,7 +18,8 @@ use crate::state::StateDir;
 pub(crate) struct Shared {
     pub(crate) journal: Journal,
     pub(crate) state: StateDir,
-    pub(crate) servers: TmuxServers,
+    pub(crate) terminals: Terminals,
+    pub(crate) profiles: Profiles,
     /// So many type at a time.
     pub(crate) typing: Semaphore,
     /// So many rewrite inboxes at a time; each may wait for somebody's lock.
@@ -26,6 +30,7 @@ pub(crate) struct Shared {
     bells: Mutex<HashMap<MemberId, Arc<Bell>>>,
     /// One at a time types into a pane, also if two members are said to be in it.
     writers: Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>,
+    pub(crate) turns: Turns,
 }
 
 /// What a trouble is about.
@@ -49,7 +54,7 @@ pub(crate) struct Bell {
 impl Shared {
     pub(crate) fn new(
         journal: Journal,
-        state: StateDir,
+        options: &Options,
         settings: watch::Receiver<Arc<Settings>>,
         stop: watch::Receiver<bool>,
     ) -> Self {
@@ -57,12 +62,14 @@ impl Shared {
         let control_mode = settings.borrow().control_mode();
         Self {
             journal,
-            state,
-            servers: if control_mode {
-                TmuxServers::new()
+            state: options.state.clone(),
+            terminals: if control_mode {
+                Terminals::new()
             } else {
-                TmuxServers::without_control_mode()
+                Terminals::without_control_mode()
             },
+            profiles: Profiles::new(options.workers_dir()),
+            turns: Turns::new(options.runtime_dir.as_deref()),
             typing,
             marking: Semaphore::new(8),
             settings,
@@ -136,7 +143,7 @@ impl Shared {
         }
     }
 
-    /// The right to type into a pane, when everybody else is done.
+    /// The right to type into a pane, when all other deliveries of ours are done.
     pub(crate) async fn writer(&self, pane: &Address) -> OwnedMutexGuard<()> {
         let turn = lock(&self.writers).entry(pane.clone()).or_default().clone();
         turn.lock_owned().await

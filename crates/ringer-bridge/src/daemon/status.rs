@@ -51,7 +51,9 @@ pub struct WatchStatus {
 /// A server of panes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerStatus {
-    /// Its socket.
+    /// `tmux` or `zellij`.
+    pub kind: String,
+    /// Its socket, or the session.
     pub socket: String,
     /// How it is spoken to.
     pub mode: String,
@@ -83,6 +85,8 @@ pub struct MemberStatus {
     pub agent_type: String,
     /// Where its worker is.
     pub pane: String,
+    /// The profile of its worker.
+    pub profile: String,
     /// `ready`, `delivering`, `waiting`, or `no team`.
     pub state: String,
     /// How many messages are to be delivered.

@@ -15,6 +15,9 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
 
+/// So many directories may be made one in another while we look.
+const MOST_LEVELS: usize = 8;
+
 /// How far a write has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
@@ -150,17 +153,26 @@ impl InboxWatcher {
             self.trouble = None;
         }
         let places = self.places.clone();
-        let targets = places.files.iter().chain([&places.teams]);
-        let above: BTreeSet<&Path> =
-            targets.filter_map(|path| path.ancestors().skip(1).find(|dir| dir.is_dir())).collect();
-        for (path, was) in self.watched.clone() {
-            let wanted = path.starts_with(&places.teams) || above.contains(path.as_path());
-            if !wanted || directory(&path) != Some(was) {
-                self.forget(&path);
+        let nearest = || -> BTreeSet<&Path> {
+            let targets = places.files.iter().chain([&places.teams]);
+            targets.filter_map(|path| path.ancestors().skip(1).find(|dir| dir.is_dir())).collect()
+        };
+        let mut above = nearest();
+        // A directory that is made before its parent is watched tells nobody.
+        for _ in 0..MOST_LEVELS {
+            for (path, was) in self.watched.clone() {
+                let wanted = path.starts_with(&places.teams) || above.contains(path.as_path());
+                if !wanted || directory(&path) != Some(was) {
+                    self.forget(&path);
+                }
             }
-        }
-        for dir in above {
-            self.watch(dir);
+            for dir in &above {
+                self.watch(dir);
+            }
+            let now = nearest();
+            if std::mem::replace(&mut above, now.clone()) == now {
+                break;
+            }
         }
         self.watch(&places.teams);
         for entry in fs::read_dir(&places.teams).into_iter().flatten().flatten() {

@@ -22,8 +22,6 @@ use tokio::task::JoinSet;
 pub use self::pane::TmuxPane;
 use self::program::Program;
 use self::server::Server;
-use crate::address::Address;
-use crate::fault::Fault;
 
 /// The tmux servers that are in use. Cheap to clone; all clones share the connections.
 #[derive(Debug, Clone)]
@@ -69,15 +67,6 @@ impl TmuxServers {
     /// A pane. The socket is a name, or a path if it has a `/`; the default one if absent.
     pub fn pane(&self, socket: Option<&str>, pane: &str) -> TmuxPane {
         TmuxPane::new(self.clone(), socket.map(str::to_owned), pane.to_owned())
-    }
-
-    /// The pane with this address, if it is one of tmux.
-    pub fn pane_at(&self, address: &Address) -> Result<TmuxPane, Fault> {
-        match address {
-            Address::None => Err(Fault::NoPane),
-            Address::Tmux { socket, pane } => Ok(self.pane(socket.as_deref(), pane)),
-            Address::Zellij { .. } => Err(Fault::Unsupported { kind: "Zellij" }),
-        }
     }
 
     /// Closes the connections to servers that are not wanted any more. One that is used again later

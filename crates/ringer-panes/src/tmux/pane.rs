@@ -5,7 +5,7 @@
 //! with everything in it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::TmuxServers;
 use super::batch::{Answer, Batch};
@@ -50,9 +50,11 @@ impl TmuxPane {
         Fault::Gone { pane: self.pane.clone() }
     }
 
-    /// Puts the text into the program as it is, or in brackets if it asked for that.
-    async fn put(&self, text: &str, bracketed: bool, occupant: &Occupant) -> Result<(), Fault> {
+    /// Puts the text into the program as it is, or in brackets if it asked for that. Enter only if the
+    /// cursor is where it was seen: then nothing was drawn meanwhile that changes what it submits.
+    async fn put(&self, text: &str, bracketed: bool, seen: &Sight) -> Result<(), Fault> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let occupant = &seen.occupant;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let buffer = format!("ringer-{}-{number}", std::process::id());
         let target = quote(&self.pane);
@@ -71,7 +73,11 @@ impl TmuxPane {
         let paste = format!("paste-buffer{brackets} -r -d -b {buffer} -t {target}");
         let why = quote(format!("{REFUSED} {}", STATE.replace("SHELL", &shell())));
         let leave = format!("delete-buffer -b {buffer} ; display-message -p -t {target} {why}");
-        let condition = quote(condition(&self.pane, occupant));
+        let mut condition = condition(&self.pane, occupant);
+        if !bracketed && let Some(cursor) = cursor_is_at(seen) {
+            condition = format!("#{{&&:{condition},{cursor}}}");
+        }
+        let condition = quote(condition);
         commands.push(format!(
             "if-shell -F -t {target} {condition} {} {}",
             quote(paste),
@@ -80,11 +86,11 @@ impl TmuxPane {
         let answers = self.ask(commands, false).await?;
         match answers.last().and_then(|lines| lines.iter().find_map(|l| l.strip_prefix(REFUSED))) {
             None => Ok(()),
-            Some(state) => Err(self.why_refused(state, occupant)),
+            Some(state) => Err(self.why_refused(state, occupant, !bracketed)),
         }
     }
 
-    fn why_refused(&self, state: &str, occupant: &Occupant) -> Fault {
+    fn why_refused(&self, state: &str, occupant: &Occupant, enter: bool) -> Fault {
         let words: Vec<&str> = state.split_whitespace().collect();
         let [id, dead, mode, off, pid, shell] = words[..] else { return self.gone() };
         if id != self.pane {
@@ -96,8 +102,9 @@ impl TmuxPane {
         if pid != occupant.pid.to_string() || shell == "1" && !occupant.is_shell() {
             return Fault::Changed { pane: self.pane.clone() };
         }
-        // All is well but the hour: tmux came to it when nobody waited any more.
-        Fault::Silent { pane: self.pane.clone(), sent: false }
+        let pane = self.pane.clone();
+        // All is well but the cursor, or the hour: tmux came to it when nobody waited any more.
+        if enter { Fault::Typed { pane } } else { Fault::Silent { pane, sent: false } }
     }
 
     fn blocked(&self, dead: &str, mode: &str, off: &str) -> Option<Fault> {
@@ -124,10 +131,11 @@ impl Pane for TmuxPane {
             show("#{pane_title}"),
             show("#{pane_current_command}"),
             show("#{pane_start_command}"),
+            "list-clients -F \"#{client_control_mode} #{pane_id} #{client_activity}\"".to_owned(),
         ];
         let answers = self.ask(commands, true).await?;
-        let [numbers, rows, title, command, started_with] =
-            <[Vec<String>; 5]>::try_from(answers).map_err(|_| self.gone())?;
+        let [numbers, rows, title, command, started_with, clients] =
+            <[Vec<String>; 6]>::try_from(answers).map_err(|_| self.gone())?;
         let numbers = numbers.join(" ");
         let words: Vec<&str> = numbers.split_whitespace().collect();
         let [id, dead, mode, off, pid, height, alternate, cursor, x, y, server] = words[..] else {
@@ -139,7 +147,7 @@ impl Pane for TmuxPane {
         let number = |word: &str| word.parse().unwrap_or(0);
         let screen = screen(rows, number(height), alternate == "1");
         let top = screen.rows.len().saturating_sub(number(height));
-        let cursor = (cursor == "1").then(|| (top + number(y), number(x)));
+        let (at, hidden) = ((top + number(y), number(x)), cursor != "1");
         let pid = pid.parse().unwrap_or(0);
         Ok(Sight {
             occupant: Occupant {
@@ -149,19 +157,35 @@ impl Pane for TmuxPane {
                 foreground: Process::in_foreground_of(pid),
                 server: server.parse().unwrap_or(0),
             },
-            screen: Screen { cursor, ..screen },
+            screen: Screen { cursor: Some(at), hidden, above: top, ..screen },
             title: title.join("\n"),
             blocked: self.blocked(dead, mode, off),
+            takes_paste: None,
+            unsent: None,
+            quiet: quiet(&clients, &self.pane),
+            counts: None,
         })
     }
 
-    async fn paste(&mut self, payload: &Payload, occupant: &Occupant) -> Result<(), Fault> {
-        self.put(payload.as_str(), true, occupant).await
+    async fn paste(&mut self, payload: &Payload, seen: &Sight) -> Result<(), Fault> {
+        self.put(payload.as_str(), true, seen).await
     }
 
-    async fn enter(&mut self, occupant: &Occupant) -> Result<(), Fault> {
-        self.put("\r", false, occupant).await
+    async fn enter(&mut self, seen: &Sight) -> Result<(), Fault> {
+        self.put("\r", false, seen).await
     }
+}
+
+/// How long nobody who looks at the pane has pressed a key, at least: tmux knows it by the second. A
+/// key may have been for another pane that they looked at a moment ago.
+fn quiet(clients: &[String], pane: &str) -> Option<Duration> {
+    let last = clients.iter().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["0", looks_at, activity] = words[..] else { return None };
+        (looks_at == pane).then(|| activity.parse::<u64>().ok())?
+    });
+    let end_of_second = UNIX_EPOCH + Duration::from_secs(last.max()? + 1);
+    Some(SystemTime::now().duration_since(end_of_second).unwrap_or_default())
 }
 
 /// The rows without those that scrolled away before a program took the whole screen: they are not
@@ -170,7 +194,7 @@ fn screen(mut rows: Vec<String>, height: usize, alternate: bool) -> Screen {
     if alternate {
         rows.drain(..rows.len().saturating_sub(height));
     }
-    Screen { rows, cursor: None }
+    Screen { rows, ..Screen::default() }
 }
 
 /// Why nothing was typed, in the order in which [`TmuxPane::why_refused`] reads it.
@@ -196,6 +220,15 @@ fn condition(pane: &str, occupant: &Occupant) -> String {
     }
     let all = conditions.into_iter().reduce(|all, one| format!("#{{&&:{all},{one}}}"));
     all.expect("there are several")
+}
+
+/// That the cursor is where it was seen, as a format.
+fn cursor_is_at(seen: &Sight) -> Option<String> {
+    let (row, column) = seen.screen.cursor?;
+    let row = row.checked_sub(seen.screen.above)?;
+    let shown = u8::from(!seen.screen.hidden);
+    let now = "#{cursor_flag} #{cursor_x} #{cursor_y}";
+    Some(format!("#{{==:{now},{shown} {column} {row}}}"))
 }
 
 /// Nothing is typed when the caller has given up waiting: a server that was stopped for a while

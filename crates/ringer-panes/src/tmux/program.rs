@@ -43,7 +43,7 @@ impl Program {
     pub(super) fn unusable(error: &std::io::Error) -> Fault {
         match error.kind() {
             std::io::ErrorKind::NotFound => Fault::NoProgram { program: TMUX },
-            _ => Fault::Refused { said: error.to_string() },
+            _ => Fault::Refused { program: TMUX, said: error.to_string() },
         }
     }
 
@@ -59,9 +59,10 @@ impl Program {
         let lost = has("no server running") || has("error connecting to");
         let ended = has("lost server") || has("server exited") || has("no sessions");
         if (lost || ended) && !denied {
-            return Fault::NoServer { socket: socket_name(self.socket.as_deref()).to_owned() };
+            let socket = socket_name(self.socket.as_deref());
+            return Fault::NoServer { server: format!("the tmux server on socket `{socket}`") };
         }
-        Fault::Refused { said }
+        Fault::Refused { program: TMUX, said }
     }
 }
 
@@ -80,9 +81,9 @@ mod tests {
             ("can't find pane: %99", "pane gone"),
             ("no server running on /tmp/tmux-0/default\n", "no server"),
             ("error connecting to /tmp/x (No such file or directory)", "no server"),
-            ("error connecting to /tmp/x (Permission denied)", "tmux refused"),
+            ("error connecting to /tmp/x (Permission denied)", "refused"),
             ("server exited unexpectedly", "no server"),
-            ("unknown command: paste-buffer", "tmux refused"),
+            ("unknown command: paste-buffer", "refused"),
         ] {
             assert_eq!(Program::new(None).fault(said, "%1").reason(), reason, "{said}");
         }

@@ -13,7 +13,7 @@ use refused::{
     a_shell_that_the_worker_left_behind_is_refused, an_unknown_pane_is_gone,
     another_occupant_is_refused, copy_mode_is_refused_until_it_is_left,
 };
-use world::{PATIENCE, World, deliver, got, until};
+use world::{PATIENCE, World, deliver, enter, got, until};
 
 macro_rules! over_both {
     ($($test:ident)*) => {
@@ -170,7 +170,7 @@ async fn a_look_shows_rows_cursor_and_title(world: World) -> Result<()> {
 
     let hidden = world.script("printf 'top\\n\\033[?25l'; exec cat")?;
     let sight = until(&mut world.pane(&hidden), |sight| sight.screen.rows[0] == "top").await?;
-    assert_eq!((sight.screen.cursor, sight.screen.rows.len()), (None, 50));
+    assert_eq!((sight.screen.cursor, sight.screen.hidden), (Some((1, 0)), true));
     Ok(())
 }
 
@@ -196,11 +196,11 @@ async fn a_needle_finds_the_text_in_the_pane(world: World) -> Result<()> {
         let needle = Needle::of(&payload);
         let before = pane.look().await?;
         ensure!(!needle.shown(&before.screen, &before.screen) && !needle.at_cursor(&before.screen));
-        pane.paste(&payload, &before.occupant).await?;
+        pane.paste(&payload, &before).await?;
         let shown = |now: &Sight| needle.shown(&before.screen, &now.screen);
         let after = until(&mut pane, |now| shown(now) && needle.at_cursor(&now.screen)).await?;
         assert_eq!(needle.count(&after.screen), needle.count(&before.screen) + 1);
-        pane.enter(&before.occupant).await?;
+        enter(&mut pane).await?;
         until(&mut pane, |now| !needle.at_cursor(&now.screen)).await?;
         count += 1;
     }

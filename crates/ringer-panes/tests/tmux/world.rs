@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use ringer_panes::{Occupant, Pane, Payload, Sight, TmuxPane, TmuxServers};
+use ringer_panes::{Fault, Pane, Payload, Sight, TmuxPane, TmuxServers};
 use ringer_testkit::{Received, Tmux, put, received, receiver_program, wait_for};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
@@ -88,17 +88,28 @@ pub(crate) async fn got(file: &Path, count: usize) -> Result<Vec<Received>> {
 
 /// Pastes, waits until it shows, presses Enter.
 pub(crate) async fn deliver(pane: &mut TmuxPane, text: &str) -> Result<()> {
-    let occupant = pane.look().await?.occupant;
-    pane.paste(&Payload::new(text), &occupant).await?;
-    pane.enter(&occupant).await?;
+    let seen = pane.look().await?;
+    pane.paste(&Payload::new(text), &seen).await?;
+    enter(pane).await?;
     Ok(())
 }
 
+/// Presses Enter when the cursor has come to rest.
+pub(crate) async fn enter(pane: &mut TmuxPane) -> Result<()> {
+    loop {
+        let seen = pane.look().await?;
+        match pane.enter(&seen).await {
+            Err(Fault::Typed { .. }) => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
 /// That nothing can be typed, and why.
-pub(crate) async fn refused(pane: &mut TmuxPane, occupant: &Occupant) -> &'static str {
+pub(crate) async fn refused(pane: &mut TmuxPane, seen: &Sight) -> &'static str {
     let payload = Payload::new("must not arrive");
-    let paste = pane.paste(&payload, occupant).await.expect_err("the paste is refused");
-    let enter = pane.enter(occupant).await.expect_err("the Enter is refused");
+    let paste = pane.paste(&payload, seen).await.expect_err("the paste is refused");
+    let enter = pane.enter(seen).await.expect_err("the Enter is refused");
     assert_eq!(paste.reason(), enter.reason());
     assert!(!paste.uncertain(), "{paste}");
     paste.reason()

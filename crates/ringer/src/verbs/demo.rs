@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_bridge::{Letter, Roster, StateDir, occupant, post};
+use ringer_bridge::{Letter, Reach, Roster, StateDir, occupant, post};
 use ringer_panes::Address;
 use ringer_teams::{ClaudeDir, LEAD, NewMember, SyntheticMemberService};
 use serde_json::json;
@@ -60,8 +60,8 @@ impl Demo {
             ))?;
         }
         context.out.line(
-            "Now with a real team: `ringer up`, then `ringer register NAME --pane tmux:%N` for a \
-             worker in tmux\n(`tmux display-message -p '#{pane_id}'` in its pane says which).",
+            "Now with a real team: `ringer run gemini` in the directory where Claude works, or\n\
+             `ringer register NAME --pane tmux:%N` for a worker that runs in tmux already.",
         )?;
         Ok(())
     }
@@ -98,7 +98,7 @@ fn play(cwd: &Path) -> Result<(Vec<Step>, Option<String>), Failure> {
     let team = claude.team(TEAM)?;
     SyntheticMemberService::register(&team, &member)?;
     let who = occupant(&pane).ok().flatten();
-    Roster::enter(&state, &team, &member, Some((pane, who)))?;
+    Roster::enter(&state, &team, &member, Some(Reach { pane, occupant: who, profile: None }))?;
     show(
         format!(
             "`ringer register {WORKER}` puts a worker on it. Claude's SendMessage now knows that name."

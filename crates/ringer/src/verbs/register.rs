@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_bridge::{Roster, RosterEntry, daemon, occupant};
-use ringer_panes::{Address, Occupant};
+use ringer_bridge::daemon::workers_dir;
+use ringer_bridge::{Reach, Roster, RosterEntry, daemon, occupant};
+use ringer_panes::{Address, Occupant, Profile};
 use ringer_teams::{Liveness, Member, NewMember, Outcome, SyntheticMemberService, Team};
 use ringer_teams::{check_member_name, inbox_file_name};
 use serde_json::json;
@@ -36,13 +37,16 @@ pub(crate) struct Register {
     /// Where it works [default: this directory]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Where it can be reached: tmux:%N, tmux:SOCKET:%N (a name or a path) or none
+    /// Where it can be reached: tmux:%N, tmux:SOCKET:%N (a name or a path), zellij:SESSION:terminal_N
+    /// or none
     ///
-    /// `tmux list-panes -a -F '#{pane_id} #{pane_current_command}'` shows the panes there are. The
-    /// worker has to run there already. zellij:SESSION:terminal_N is kept, but cannot be typed into
-    /// yet.
+    /// `tmux list-panes -a -F '#{pane_id} #{pane_current_command}'` shows the panes there are, or
+    /// `zellij action list-panes`. The worker has to run there already.
     #[arg(long)]
     pane: Option<Address>,
+    /// What kind of worker it is; `ringer profiles` lists them [default: told by what runs there]
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
 }
 
 impl Register {
@@ -68,12 +72,22 @@ impl Register {
         let mut warnings = Vec::new();
         // Without a pane, who is in the one that is known may be another by now.
         let known = Roster::load(&context.state)?;
-        let known = known.find(team.dir(), &self.name).map(|entry| entry.pane.clone());
-        let pane = self.pane.map(in_this_server).or(known).map(|pane| {
+        let known = known.find(team.dir(), &self.name).cloned();
+        let dir = workers_dir(&context.config.0);
+        if let Some(name) = &self.profile {
+            Profile::load(name, &dir)?;
+        }
+        let pane = self.pane.map(in_this_server).or(known.as_ref().map(|entry| entry.pane.clone()));
+        let reach = pane.map(|pane| {
             let occupant = look(&pane, &mut warnings);
-            (pane, occupant)
+            let words = occupant.as_ref().and_then(|who| who.foreground.as_ref());
+            let told = || Profile::recognise(&words?.words, &dir);
+            let kept = || known.filter(|entry| entry.pane == pane)?.profile;
+            let profile = self.profile.or_else(told).or_else(kept);
+            Reach { pane, occupant, profile }
         });
-        if let Some((pane, _)) = &pane
+        let pane = reach.as_ref().map(|reach| &reach.pane);
+        if let Some(pane) = pane
             && let Some(other) = sharing(&Roster::load(&context.state)?, pane, &team, &self.name)
         {
             warnings.push(format!("{other} is in {pane}, too; both get each other's mail there"));
@@ -81,7 +95,8 @@ impl Register {
         if pane.is_some() && daemon::running(&context.state)?.is_none() {
             warnings.push("the daemon is not running; mail waits until `ringer up`".to_owned());
         }
-        let moved = Roster::enter(&context.state, &team, &member, pane)?;
+        let profile = reach.as_ref().and_then(|reach| reach.profile.clone());
+        let moved = Roster::enter(&context.state, &team, &member, reach)?;
         context.wake_daemon();
         if moved && outcome == Outcome::Unchanged {
             outcome = Outcome::Updated;
@@ -98,7 +113,7 @@ impl Register {
         let scripts = json!({
             "success": true, "team": team.name(), "name": self.name,
             "agent_id": format!("{}@{}", self.name, team.name()), "outcome": outcome.as_str(),
-            "warnings": warnings,
+            "profile": profile, "warnings": warnings,
         });
         Ok(context.out.answer(&people, &scripts)?)
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use ringer_bridge::daemon::{self, Client, MemberStatus, TeamStatus};
 use ringer_bridge::{Error, Journal, Queue, Roster};
+use ringer_panes::PLAIN;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -67,7 +68,8 @@ fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
         out.line(&format!("gone      {} (their members wait)", names(&gone)))?;
     }
     for server in &status.servers {
-        out.line(&format!("tmux      {} ({})", cell(&server.socket), server.mode))?;
+        let (kind, name) = (cell(&server.kind), cell(&server.socket));
+        out.line(&format!("{kind:<8}  {name} ({})", server.mode))?;
     }
     for problem in &status.problems {
         out.line(&format!("problem   {problem}"))?;
@@ -93,10 +95,14 @@ fn table(context: &Context, members: &[MemberStatus]) -> Result<(), Failure> {
             };
             let last =
                 m.last_delivery.map_or("-".to_owned(), |at| format!("{} ago", ago(time(at))));
-            [cell(&m.name), cell(&m.team), cell(&m.pane), state, queue, last]
+            // Where its socket is concerns nobody.
+            let pane = if m.pane.starts_with("host:") { "host" } else { &m.pane };
+            [cell(&m.name), cell(&m.team), cell(pane), cell(&m.profile), state, queue, last]
         })
         .collect();
-    context.out.table(["MEMBER", "TEAM", "PANE", "STATE", "QUEUE", "LAST DELIVERY"], &rows)?;
+    context
+        .out
+        .table(["MEMBER", "TEAM", "PANE", "PROFILE", "STATE", "QUEUE", "LAST DELIVERY"], &rows)?;
     for member in members {
         if let Some(detail) = &member.detail {
             context.out.line(&format!("{}: {detail}", cell(&member.name)))?;
@@ -117,6 +123,7 @@ fn without_daemon(context: &Context) -> Result<(), Failure> {
             name: entry.name.clone(),
             agent_type: entry.agent_type.clone(),
             pane: entry.pane.to_string(),
+            profile: entry.profile.clone().unwrap_or_else(|| PLAIN.to_owned()),
             state: "no daemon".to_owned(),
             queued: queue.as_ref().map_or(0, |q| q.queued),
             failed: queue.as_ref().map_or(0, |q| q.failed),

@@ -25,21 +25,34 @@ use crate::program::program;
 #[derive(Debug, Args)]
 pub(crate) struct Up {
     /// How long it may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_TIMEOUT)]
     timeout: u64,
 }
+
+const DEFAULT_TIMEOUT: u64 = 10;
 
 /// A log larger than this is started anew; the old one is kept as `daemon.log.1`.
 const LARGE_LOG: u64 = 4 * 1024 * 1024;
 
+/// Sees that a daemon runs.
+pub(crate) fn ensure(context: &Context, globals: &Globals) -> Result<(), Failure> {
+    Up { timeout: DEFAULT_TIMEOUT }.start(context, globals).map(drop)
+}
+
 impl Up {
     pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<(), Failure> {
+        let (pid, already) = self.start(context, globals)?;
+        tell(context, pid, already)
+    }
+
+    /// Its process, and whether it ran already.
+    fn start(self, context: &Context, globals: &Globals) -> Result<(u32, bool), Failure> {
         if let Some(daemon) = daemon::running(&context.state)? {
             let deadline = Instant::now() + Duration::from_secs(self.timeout);
             while Instant::now() < deadline && !is_ready(context, daemon.pid) {
                 thread::sleep(Duration::from_millis(25));
             }
-            return tell(context, daemon.pid, true);
+            return Ok((daemon.pid, true));
         }
         let log = context.state.path().join("daemon.log");
         rotate(&log);
@@ -49,12 +62,12 @@ impl Up {
         let deadline = Instant::now() + Duration::from_secs(self.timeout);
         loop {
             if is_ready(context, child.id()) {
-                return tell(context, child.id(), false);
+                return Ok((child.id(), false));
             }
             if let Ok(Some(status)) = child.try_wait() {
                 // Somebody else was faster: that is what was wanted.
                 if let Ok(client) = Client::connect(&context.state) {
-                    return tell(context, client.daemon.pid, true);
+                    return Ok((client.daemon.pid, true));
                 }
                 return Err(failed(&format!("the daemon ended at once ({status})")));
             }

@@ -5,9 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use ringer_panes::PLAIN;
 use tracing::info;
 
-use super::super::deliver::one_line;
+use super::super::later::one_line;
 use super::super::router::Place;
 use super::super::watcher::Stage;
 use super::{Core, now};
@@ -35,6 +36,7 @@ impl Core {
             id: entry.id(),
             pane: entry.pane.clone(),
             occupant: entry.occupant.clone(),
+            profile: entry.profile.clone().unwrap_or_else(|| PLAIN.to_owned()),
             unique: command(entry).is_some_and(|command| alike[command] == 1),
         });
         self.router.assign(places.collect());

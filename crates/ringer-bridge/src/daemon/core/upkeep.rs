@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::super::deliver::one_line;
 use super::super::intake;
+use super::super::later::one_line;
 use super::super::shared::blocking;
 use super::super::watcher::Stage;
 use super::{Core, Event, Left, SWEEP, now};
