@@ -39,6 +39,8 @@ impl Agent {
             ("GEMINI_API_KEY", "scripted".to_owned()),
             ("GOOGLE_GEMINI_BASE_URL", model.url()),
             ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+            // Where tests run by themselves, it would draw nothing.
+            ("CI", "false".to_owned()),
         ] {
             env.push((name.to_owned(), value));
         }
