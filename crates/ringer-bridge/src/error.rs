@@ -91,6 +91,14 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// Nobody asked that, or it was answered.
+    #[error("no request `{id}` waits for an answer")]
+    NoRequest {
+        /// The id that was given.
+        id: String,
+        /// Those that do wait.
+        open: Vec<String>,
+    },
     /// Another Ringer does not let go of a file of ours.
     #[error("`{path}` is held by another Ringer that does not go on", path = path.display())]
     Busy {
@@ -113,6 +121,7 @@ impl Error {
             Self::Settings { .. } => "invalid_config",
             Self::Journal { .. } => "internal_error",
             Self::Busy { .. } => "locked",
+            Self::NoRequest { .. } => "request_not_found",
         }
     }
 

@@ -11,6 +11,7 @@ use ringer_teams::{Appended, Draft, Member, Team};
 use crate::broadcast;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Outgoing};
+use crate::roster::Roster;
 use crate::state::StateDir;
 
 /// As the recipient: everybody but the sender.
@@ -92,7 +93,12 @@ fn record(
     posted: &[Posted],
     now: SystemTime,
 ) -> Result<()> {
-    let is_ours = |name: &str| team.config.member(name).is_some_and(Member::is_synthetic);
+    // Also those that Claude Code started through us.
+    let roster = Roster::load(state)?;
+    let is_ours = |name: &str| {
+        team.config.member(name).is_some_and(Member::is_synthetic)
+            || roster.find(team.dir(), name).is_some()
+    };
     let mut journal = None;
     for Posted { to, outcome } in posted.iter().filter(|one| !is_ours(&one.to)) {
         let Ok(appended) = outcome else {
@@ -120,7 +126,7 @@ fn record(
 }
 
 /// The time as JavaScript's `toISOString` writes it.
-fn iso(time: SystemTime) -> String {
+pub(crate) fn iso(time: SystemTime) -> String {
     Timestamp::try_from(time).map_or_else(|_| String::new(), |time| format!("{time:.3}"))
 }
 

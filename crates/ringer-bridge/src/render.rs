@@ -24,40 +24,20 @@ pub(crate) fn render(template: &str, message: &Message, text: &str) -> String {
 
 /// A structured message as a title and sentences that a model can act on.
 fn sentences(structured: &Structured, message: &Message) -> (String, String) {
-    let me = &message.to;
-    let answer = |kind: &str, id: &str, more: &str| {
-        format!(
-            "ringer send --team {} --from {me} --to {} \
-             '{{\"type\": \"{kind}\", \"requestId\": \"{id}\", \"from\": \"{me}\", \
-             \"timestamp\": \"{}\"{more}}}'",
-            message.team, message.from, message.sent_at,
-        )
-    };
-    match structured {
-        Structured::Known(Known::ShutdownRequest { request_id, from, reason, .. }) => {
-            let why = reason.as_deref().map_or(String::new(), |why| format!(" Reason: {why}"));
-            let mut text = format!("{from} asks you to end your work and shut down.{why}");
-            // What the command line is made of came from a file that others write.
-            let plain = [&message.team, me, &message.from, request_id, &message.sent_at];
-            if plain.into_iter().all(|word| is_plain(word)) {
-                let (yes, no) = (
-                    answer("shutdown_approved", request_id, ""),
-                    answer("shutdown_rejected", request_id, ", \"reason\": \"WHY\""),
-                );
-                text.push_str("\nTo agree, finish what you are doing and run:\n  ");
-                text.push_str(&yes);
-                text.push_str("\nTo refuse, with your reason instead of WHY:\n  ");
-                text.push_str(&no);
-            }
-            ("shutdown request".into(), text)
+    let known = match structured {
+        Structured::Known(known) => known,
+        Structured::Unknown { kind, json } => {
+            let text = format!("{} sent a structured message of the type {kind}:\n{json}", message.from);
+            return (kind.replace('_', " "), text);
         }
-        Structured::Known(Known::TaskAssignment {
-            task_id,
-            subject,
-            description,
-            assigned_by,
-            ..
-        }) => {
+    };
+    match known {
+        Known::ShutdownRequest { request_id, from, reason, .. } => {
+            let why = because(reason.as_deref());
+            let text = format!("{from} asks you to end your work and shut down.{why}");
+            ("shutdown request".into(), text + &how_to_answer(request_id, "shutdown_response"))
+        }
+        Known::TaskAssignment { task_id, subject, description, assigned_by, .. } => {
             let mut text = format!("{assigned_by} gave you task {task_id}: {subject}");
             if !description.is_empty() {
                 text.push('\n');
@@ -65,9 +45,7 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             }
             (format!("task {task_id}"), text)
         }
-        Structured::Known(Known::IdleNotification {
-            from, idle_reason, summary, result, ..
-        }) => {
+        Known::IdleNotification { from, idle_reason, summary, result, .. } => {
             let mut text = format!("{from} has nothing to do now.");
             for (word, said) in [("Reason", idle_reason), ("Summary", summary), ("Result", result)]
             {
@@ -77,18 +55,71 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             }
             ("idle".into(), text)
         }
-        Structured::Known(Known::ShutdownApproved { from, .. }) => {
+        Known::ShutdownApproved { from, .. } => {
             ("shutdown approved".into(), format!("{from} agrees to shut down."))
         }
-        Structured::Known(Known::ShutdownRejected { from, reason, .. }) => {
-            let why = reason.as_deref().map_or(String::new(), |why| format!(" Reason: {why}"));
+        Known::ShutdownRejected { from, reason, .. } => {
+            let why = because(reason.as_deref());
             ("shutdown rejected".into(), format!("{from} does not want to shut down yet.{why}"))
         }
-        Structured::Unknown { kind, json } => (
-            kind.replace('_', " "),
-            format!("{} sent a structured message of the type {kind}:\n{json}", message.from),
-        ),
+        Known::PlanApprovalRequest { request_id, from, plan_content, plan_file_path, .. } => {
+            let file = plan_file_path.as_deref();
+            let file = file.map_or(String::new(), |file| format!("\nThe plan is in {file}."));
+            let text = format!("{from} asks whether to go on with this plan:\n{plan_content}{file}");
+            ("plan for approval".into(), text + &how_to_answer(request_id, ""))
+        }
+        Known::PlanApprovalResponse { approved, feedback, .. } => {
+            let (title, says) = if *approved {
+                ("plan approved", "approves your plan: go on with it.")
+            } else {
+                ("plan rejected", "does not approve your plan. Change it, and ask again.")
+            };
+            let text = format!("{} {says}{}", message.from, because(feedback.as_deref()));
+            (title.into(), text)
+        }
+        Known::PermissionRequest { request_id, from, tool_name, description, input, .. } => {
+            let mut text = format!("{from} asks for permission to use {tool_name}.");
+            let input = if input.is_null() { String::new() } else { input.to_string() };
+            for line in [description.as_str(), &input] {
+                if !line.is_empty() {
+                    text.push('\n');
+                    text.push_str(line);
+                }
+            }
+            ("permission request".into(), text + &how_to_answer(request_id, ""))
+        }
+        Known::PermissionResponse { subtype, error, .. } => {
+            let (title, says) = if subtype == "success" {
+                ("permission granted", "allows it.")
+            } else {
+                ("permission denied", "does not allow it.")
+            };
+            let text = format!("{} {says}{}", message.from, because(error.as_deref()));
+            (title.into(), text)
+        }
     }
+}
+
+fn because(reason: Option<&str>) -> String {
+    reason.map_or(String::new(), |why| format!(" Reason: {why}"))
+}
+
+/// How a request is answered, with a tool or a command. What a command line is made of came from a file
+/// that others write: with a word that a shell does not take as it is, there is none.
+fn how_to_answer(request_id: &str, tool: &str) -> String {
+    if !is_plain(request_id) {
+        return "\nThe id of this request cannot be used in a command: `ringer answer` lists it."
+            .to_owned();
+    }
+    let with_tool = if tool.is_empty() {
+        String::new()
+    } else {
+        format!("\nAnswer with the tool {tool} of the server ringer: request_id \"{request_id}\".")
+    };
+    format!(
+        "{with_tool}\nTo agree, finish what you are doing and run: ringer answer {request_id} --approve\n\
+         To refuse, say why: ringer answer {request_id} --reject --reason WHY"
+    )
 }
 
 /// Whether a word can stand in a command line as it is.
@@ -153,6 +184,9 @@ mod tests {
             queued_us: None,
             typed_us: None,
             shown_us: None,
+            via: None,
+            claim: None,
+            confirmed_at: None,
         }
     }
 
@@ -178,8 +212,17 @@ mod tests {
         let request = r#"{"type":"shutdown_request","requestId":"shutdown-1@rust-impl","from":"team-lead","reason":"all done","timestamp":"t"}"#;
         let text = shown(None, request);
         assert!(text.starts_with("[message from team-lead · shutdown request]\nteam-lead asks you to end your work and shut down. Reason: all done\n"), "{text}");
-        let command = r#"ringer send --team exo --from rust-impl --to team-lead '{"type": "shutdown_approved", "requestId": "shutdown-1@rust-impl","#;
-        assert!(text.contains(command), "{text}");
+        assert!(text.contains("run: ringer answer shutdown-1@rust-impl --approve\n"), "{text}");
+        assert!(text.contains("the tool shutdown_response of the server ringer"), "{text}");
+
+        let plan = r#"{"type":"plan_approval_response","request_id":"p","approve":false,"feedback":"too slow"}"#;
+        let text = shown(None, plan);
+        assert!(text.contains("· plan rejected]\nteam-lead does not approve your plan."), "{text}");
+        assert!(text.ends_with("Reason: too slow"), "{text}");
+        let may_i = r#"{"type":"permission_request","request_id":"p-1","agent_id":"w","tool_name":"Bash","description":"make","input":{"command":"make"}}"#;
+        let text = shown(None, may_i);
+        assert!(text.contains("w asks for permission to use Bash.\nmake\n{\"command\":\"make\"}\n"), "{text}");
+        assert!(text.contains("ringer answer p-1 --approve"), "{text}");
 
         let task = r#"{"type":"task_assignment","taskId":"2","subject":"second","description":"do it","assignedBy":"team-lead","timestamp":"t"}"#;
         assert_eq!(
@@ -194,6 +237,6 @@ mod tests {
     fn no_command_line_is_made_of_hostile_words() {
         let request = r#"{"type":"shutdown_request","requestId":"x'; touch y; '","from":"team-lead","timestamp":"t"}"#;
         let text = shown(None, request);
-        assert!(!text.contains("ringer send"), "{text}");
+        assert!(!text.contains("touch"), "{text}");
     }
 }

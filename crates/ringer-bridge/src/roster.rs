@@ -48,6 +48,20 @@ pub struct RosterEntry {
     /// else has now is not typed into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupant: Option<Occupant>,
+    /// Whether its worker has hooks of ours.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hooks: bool,
+    /// Whether Claude Code put it on the team: then it is not ours to put back or to take off.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub native: bool,
+    /// Whether it agreed to shut down, and is to be ended.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub retiring: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Where and how a member's worker can be reached.
@@ -59,6 +73,10 @@ pub struct Reach {
     pub occupant: Option<Occupant>,
     /// Its profile.
     pub profile: Option<String>,
+    /// Whether it has hooks of ours.
+    pub hooks: bool,
+    /// Whether Claude Code put it on the team.
+    pub native: bool,
 }
 
 impl Roster {
@@ -83,7 +101,7 @@ impl Roster {
         state.edit(FILE, |roster: &mut Self| {
             let old = roster.members.iter().position(|m| m.is(team.dir(), &member.name));
             let known = old.map(|at| roster.members[at].reach());
-            let Reach { pane, occupant, profile } = reach.or(known).unwrap_or_default();
+            let reach = reach.or(known).unwrap_or_default();
             let entry = RosterEntry {
                 team_dir: team.dir().display().to_string(),
                 team: team.name().to_owned(),
@@ -92,9 +110,12 @@ impl Roster {
                 model: member.model.clone(),
                 cwd: member.cwd.clone(),
                 color: member.color.clone(),
-                pane,
-                profile,
-                occupant,
+                pane: reach.pane,
+                profile: reach.profile,
+                occupant: reach.occupant,
+                hooks: reach.hooks,
+                native: reach.native,
+                retiring: false,
             };
             let how = |entry: &RosterEntry| (entry.pane.clone(), entry.profile.clone());
             let moved = old.is_some_and(|at| how(&roster.members[at]) != how(&entry));
@@ -115,6 +136,14 @@ impl Roster {
                 roster.members.iter().filter(|m| goes(m)).map(|m| m.name.clone()).collect();
             roster.members.retain(|m| !goes(m));
             Ok(struck)
+        })
+    }
+
+    /// Notes that a member agreed to shut down: whoever runs the daemon ends it; whether it is there.
+    pub fn retire(state: &StateDir, team_dir: &Path, name: &str) -> Result<bool> {
+        state.edit(FILE, |roster: &mut Self| {
+            let entry = roster.members.iter_mut().find(|m| m.is(team_dir, name));
+            Ok(entry.map(|entry| entry.retiring = true).is_some())
         })
     }
 
@@ -165,7 +194,8 @@ impl RosterEntry {
     /// Where and how its worker can be reached.
     pub fn reach(&self) -> Reach {
         let (pane, occupant) = (self.pane.clone(), self.occupant.clone());
-        Reach { pane, occupant, profile: self.profile.clone() }
+        let profile = self.profile.clone();
+        Reach { pane, occupant, profile, hooks: self.hooks, native: self.native }
     }
 
     fn is_on(&self, team_dir: &Path) -> bool {

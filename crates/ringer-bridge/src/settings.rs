@@ -23,6 +23,10 @@ pub struct Settings {
     debounce_ms: u64,
     /// How messages get to panes.
     pub delivery: Delivery,
+    /// What the lead is told.
+    pub lead: Lead,
+    /// Teammates that Claude itself spawns.
+    pub spawn: Spawn,
     tmux: Tmux,
     /// What is done to the inboxes of members.
     pub inbox: Inbox,
@@ -46,6 +50,40 @@ pub struct Delivery {
     retry_max_ms: u64,
     /// In bytes; a longer text goes into a file.
     pub longest_text: usize,
+}
+
+/// What the lead is told.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lead {
+    /// Whether it is told when a worker ends a turn.
+    pub idle_notifications: bool,
+    /// So many characters of what the worker said.
+    pub idle_summary: usize,
+}
+
+/// Teammates that Claude itself spawns.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    names: Vec<(String, String)>,
+    /// The Claude Code that the others are; empty for the lead's own.
+    pub claude: String,
+}
+
+impl Spawn {
+    /// The profile of a teammate of that name, if it is to be a worker of ours.
+    pub fn profile(&self, name: &str) -> Option<&str> {
+        let fits = |pattern: &str| match pattern.split_once('*') {
+            None => pattern == name,
+            Some((start, end)) => {
+                name.len() >= start.len() + end.len()
+                    && name.starts_with(start)
+                    && name.ends_with(end)
+            }
+        };
+        self.names.iter().find(|(pattern, _)| fits(pattern)).map(|(_, profile)| profile.as_str())
+    }
 }
 
 /// When Enter is pressed.
@@ -122,6 +160,9 @@ impl Settings {
         ];
         if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("`{key}` must be more than 0"));
+        }
+        if let Some((pattern, _)) = self.spawn.names.iter().find(|(p, _)| p.matches('*').count() > 1) {
+            return Err(format!("`spawn.names`: `{pattern}` has more than one *"));
         }
         if !self.delivery.template.contains("{text}") {
             return Err("`delivery.template` has no {text} in it".to_owned());
@@ -224,6 +265,24 @@ mod tests {
         assert_eq!(settings.inbox.keep_read, 0);
         assert_eq!(settings.delivery, Settings::default().delivery);
         assert!(settings.delivery.template.starts_with("[message from {from}"));
+    }
+
+    #[test]
+    fn a_name_decides_what_a_teammate_is() {
+        let settings = Settings::parse("[spawn]\nnames = [[\"gemini-*\", \"gemini\"], [\"x\", \"codex\"], [\"*-sh\", \"shell\"]]");
+        let spawn = settings.unwrap().spawn;
+        for (name, profile) in [
+            ("gemini-one", Some("gemini")),
+            ("gemini-", Some("gemini")),
+            ("gemini", None),
+            ("x", Some("codex")),
+            ("xy", None),
+            ("a-sh", Some("shell")),
+            ("researcher", None),
+        ] {
+            assert_eq!(spawn.profile(name), profile, "{name}");
+        }
+        assert!(Settings::parse("[spawn]\nnames = [[\"*a*\", \"x\"]]").is_err());
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use ringer_bridge::{Delivered, Filter, Intake, Journal, MemberId, Message, State, StateDir};
+use ringer_bridge::{
+    Delivered, Filter, Intake, Journal, MemberId, Message, State, StateDir, Typing, Via,
+};
 use ringer_teams::Inbox;
 
 const INBOX: &str = "/teams/exo/inboxes/w.json";
@@ -49,10 +51,15 @@ impl World {
     }
 
     fn deliver(&self, id: i64, now: SystemTime) {
-        self.journal.delivering(id, 0, Duration::ZERO, now).unwrap();
+        self.journal.delivering(id, &typing(0)).unwrap();
         let how = Delivered { typed: Duration::ZERO, shown: None, now };
         self.journal.delivered(id, &how).unwrap();
     }
+}
+
+fn typing(shown_before: u32) -> Typing {
+    let (via, queued) = (Via::Keys, Duration::from_micros(5));
+    Typing { via, shown_before, queued, now: SystemTime::now() }
 }
 
 fn row(id: u32) -> String {
@@ -72,7 +79,7 @@ fn a_message_goes_through_its_states_and_keeps_its_turn() {
     let first = world.next().unwrap();
     assert_eq!((first.state, first.reason.as_deref()), (State::Waiting, Some("no pane")));
 
-    world.journal.delivering(first.id, 3, Duration::from_micros(5), now).unwrap();
+    world.journal.delivering(first.id, &typing(3)).unwrap();
     let first = world.next().unwrap();
     assert_eq!((first.state, first.copies, first.shown_before), (State::Delivering, 1, Some(3)));
     assert_eq!(first.reason, None);
@@ -95,10 +102,10 @@ fn what_was_not_typed_is_no_copy() {
     let now = SystemTime::now();
     world.receive(&[row(1)], now);
     let id = world.next().unwrap().id;
-    world.journal.delivering(id, 0, Duration::ZERO, now).unwrap();
+    world.journal.delivering(id, &typing(0)).unwrap();
     world.journal.not_typed(id, "copy mode", now).unwrap();
     assert_eq!(world.next().unwrap().copies, 0);
-    world.journal.delivering(id, 0, Duration::ZERO, now).unwrap();
+    world.journal.delivering(id, &typing(0)).unwrap();
     world.journal.entering(id).unwrap();
     world.journal.not_entered(id, "copy mode", now).unwrap();
     let message = world.next().unwrap();

@@ -29,7 +29,9 @@ pub use occupant::{Occupant, Verdict};
 pub use pane::{Counts, Pane, Screen, Sight};
 pub use payload::Payload;
 pub use process::{LONGEST_LINE, Process};
-pub use profile::{Channel, PLAIN, Profile, ProfileError, SetUp, Submit};
+pub use profile::{
+    Body, Channel, Gear, Outfit, PLAIN, Profile, ProfileError, Rule, Shutdown, Submit, Tailor,
+};
 pub use terminals::{AnyPane, Terminals};
 pub use tmux::{TmuxPane, TmuxServers};
 pub use zellij::{ZellijPane, ZellijSessions};

@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{LocalModes, tcgetattr};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,16 @@ impl Process {
         })
     }
 
+    /// The process that wanted this one to be started: its parent, or who is behind the shell in between.
+    pub fn caller() -> Option<u32> {
+        let parent: u32 = stat(std::process::id(), 1)?.parse().ok()?;
+        let program = fs::read_link(format!("/proc/{parent}/exe")).unwrap_or_default();
+        if is_shell(&program.display().to_string()) {
+            return stat(parent, 1)?.parse().ok().filter(|pid| *pid > 1);
+        }
+        Some(parent).filter(|pid| *pid > 1)
+    }
+
     /// How long ago it was started.
     pub fn age(&self) -> Option<Duration> {
         let uptime = fs::read_to_string("/proc/uptime").ok()?;
@@ -62,6 +73,27 @@ impl Process {
         let ticks = rustix::param::clock_ticks_per_second();
         let started = Duration::from_millis(self.started * 1000 / ticks.max(1));
         Some(Duration::from_secs_f64(uptime).saturating_sub(started))
+    }
+
+    /// Asks it and its process group to quit, and makes them after that time. Nothing if it has ended.
+    pub fn end_group(&self, patience: Duration) {
+        let is_there = || {
+            let started = stat(self.pid, 19).and_then(|started| started.parse::<u64>().ok());
+            started == Some(self.started) && stat(self.pid, 0).is_some_and(|state| state != "Z")
+        };
+        let Some(group) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return };
+        if !is_there() {
+            return;
+        }
+        for signal in [Signal::TERM, Signal::HUP, Signal::CONT] {
+            kill_process_group(group, signal).ok();
+        }
+        let deadline = Instant::now() + patience;
+        while is_there() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Whoever of the group is left.
+        kill_process_group(group, Signal::KILL).ok();
     }
 
     /// The process group that the terminal of `pid` listens to.

@@ -3,13 +3,17 @@
 //! Owns the meaning of `config/workers/*.toml`. A file of the user's says only what is to be different
 //! from the profile of the same name that is built in. A mistake in it names the key and the line.
 
+mod gear;
 mod written;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use regex::Regex;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+pub use self::gear::{Gear, Outfit, Tailor};
 
 /// The profiles that are built in, by name.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -49,12 +53,14 @@ pub struct Profile {
     pub longest_text: Option<usize>,
     /// What means something to the program wherever it stands in a text, and what is typed instead.
     pub(crate) escape: Vec<(Regex, String)>,
+    /// What carries the text of a message to a worker that is idle and has our hooks.
+    pub body: Body,
     /// What to type to make an idle worker look for its mail, where hooks carry it.
     pub wake: Option<String>,
-    /// How hooks are set up.
-    pub hooks: Option<SetUp>,
-    /// How an MCP server is set up.
-    pub mcp: Option<SetUp>,
+    /// What `ringer run` hands it: our tools and hooks.
+    pub gear: Gear,
+    /// What happens if it does not answer when it is asked to shut down.
+    pub shutdown: Shutdown,
     /// What the screen shows when it does. Without it, nothing is known of its screen.
     pub(crate) ready: Option<Regex>,
     /// What is left of the cursor then, in its row.
@@ -100,16 +106,43 @@ pub enum Submit {
     Blind,
 }
 
-/// How something is set up for a worker: written into a file of its own settings, or as arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
+/// What carries the text of a message to an idle worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Body {
+    /// It is typed.
+    Keys,
+    /// Only a short line is typed, and a hook of ours hands the text over, byte for byte.
+    Hook,
+}
+
+/// What happens to a worker that does not answer a request to shut down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct SetUp {
-    /// The file, relative to the worker's directory.
-    pub file: Option<String>,
-    /// The form in which it is written there.
-    pub form: Option<String>,
-    /// The arguments.
-    pub args: Option<Vec<String>>,
+pub struct Shutdown {
+    /// So many seconds it may take to answer.
+    pub after_s: u64,
+    /// What is then answered for it.
+    pub then: Rule,
+}
+
+/// What is answered for a worker that does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// That it agrees.
+    Approve,
+    /// That it does not.
+    Reject,
+    /// Nothing.
+    Wait,
+}
+
+impl Shutdown {
+    /// How long it may take to answer.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.after_s)
+    }
 }
 
 /// Something that keeps a worker from taking a message.
@@ -244,9 +277,10 @@ impl Profile {
             settle_ms: None,
             longest_text: None,
             escape: Vec::new(),
+            body: Body::Keys,
             wake: None,
-            hooks: None,
-            mcp: None,
+            gear: Gear::default(),
+            shutdown: Shutdown { after_s: 60, then: Rule::Approve },
             ready: None,
             ready_cursor: None,
             prompt: None,
@@ -264,7 +298,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The name of a program, without its directory and without the ending of a script.
-fn base_name(word: &str) -> &str {
+pub(crate) fn base_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     [".js", ".mjs", ".cjs", ".py"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }

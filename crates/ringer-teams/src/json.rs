@@ -210,7 +210,7 @@ pub(crate) fn string(raw: &str) -> Option<String> {
 }
 
 /// JSON text in which `\ud800`-style halves that stand alone are replaced by `\ufffd`.
-pub(crate) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
+pub fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut kept = 0;
     let mut at = 0;

@@ -53,7 +53,7 @@ pub use draft::{BYTES_LIMIT, Draft, SUMMARY_LIMIT, TEXT_LIMIT, stored};
 pub use edit::{Change, Done, edit};
 pub use error::{Error, Result};
 pub use inbox::{Entry, Inbox, Odd, Row};
-pub use json::NotWhole;
+pub use json::{NotWhole, without_lone_surrogates};
 pub use lead::Liveness;
 pub use lock::{DirLock, STALE};
 pub use mailbox::{Appended, Mailbox, Tidied};

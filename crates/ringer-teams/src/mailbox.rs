@@ -135,6 +135,26 @@ impl Mailbox {
         })
     }
 
+    /// Marks the entries that `which` picks as read and returns those that were not before.
+    pub fn take_marking(&self, which: impl Fn(&Entry) -> bool) -> Result<Done<Vec<Entry>>> {
+        self.edit(|array| {
+            let mut taken = Vec::new();
+            let rows: Vec<Cow<'_, str>> = array
+                .items
+                .iter()
+                .map(|raw| match Row::parse(raw) {
+                    Row::Entry(entry) if !entry.read && which(&entry) => {
+                        taken.push(entry);
+                        Object::parse(raw).expect("it was just read").with("read", "true").into()
+                    }
+                    _ => Cow::Borrowed(*raw),
+                })
+                .collect();
+            let rows: Vec<&str> = rows.iter().map(|row| &**row).collect();
+            rewrite(array, &rows, taken.is_empty(), taken)
+        })
+    }
+
     /// Marks the entries that `which` picks as read, and returns how many were not before.
     pub fn mark_read(&self, which: impl Fn(&Entry) -> bool) -> Result<Done<usize>> {
         let choose = |inbox: &Inbox| {

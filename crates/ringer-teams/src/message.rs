@@ -70,10 +70,99 @@ pub enum Known {
         summary: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
+        /// Ours: whether the member has written to the lead in the turn that ended, so that this is
+        /// no news by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reported: Option<bool>,
+    },
+    /// A member wants to know whether it may go on as planned.
+    PlanApprovalRequest {
+        #[serde(alias = "request_id")]
+        request_id: String,
+        from: String,
+        #[serde(alias = "plan")]
+        plan_content: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan_file_path: Option<String>,
+        #[serde(default)]
+        timestamp: String,
+    },
+    /// The lead says whether it may.
+    PlanApprovalResponse {
+        #[serde(alias = "request_id")]
+        request_id: String,
+        #[serde(alias = "approve")]
+        approved: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<String>,
+        #[serde(default)]
+        timestamp: String,
+    },
+    /// A member wants to know whether it may use a tool.
+    #[serde(rename_all = "snake_case")]
+    PermissionRequest {
+        request_id: String,
+        #[serde(rename = "agent_id")]
+        from: String,
+        tool_name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_use_id: Option<String>,
+        #[serde(default)]
+        description: String,
+        #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+        input: serde_json::Value,
+    },
+    /// Somebody says whether it may: the `subtype` is `success` if so.
+    #[serde(rename_all = "snake_case")]
+    PermissionResponse {
+        request_id: String,
+        subtype: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_use_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+        response: serde_json::Value,
     },
 }
 
+impl Known {
+    /// The request that it makes and that waits for an answer, if it does.
+    pub fn request_id(&self) -> Option<&str> {
+        match self {
+            Self::ShutdownRequest { request_id, .. }
+            | Self::PlanApprovalRequest { request_id, .. }
+            | Self::PermissionRequest { request_id, .. } => Some(request_id),
+            _ => None,
+        }
+    }
+
+    /// The request that it answers, if it does.
+    pub fn answers(&self) -> Option<&str> {
+        match self {
+            Self::ShutdownApproved { request_id, .. }
+            | Self::ShutdownRejected { request_id, .. }
+            | Self::PlanApprovalResponse { request_id, .. }
+            | Self::PermissionResponse { request_id, .. } => Some(request_id),
+            _ => None,
+        }
+    }
+
+    /// As the text of an entry.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("plain data always serialises")
+    }
+}
+
 impl Structured {
+    /// One whose shape is known, or none.
+    pub fn known(text: &str) -> Option<Known> {
+        match Self::parse(text)? {
+            Self::Known(known) => Some(known),
+            Self::Unknown { .. } => None,
+        }
+    }
+
     /// Reads the text of an entry; `None` if it is ordinary words.
     ///
     /// ```

@@ -10,8 +10,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::verbs::{
-    attach, daemon, demo, down, inbox, log, members, profiles, register, remove, run, send, status,
-    stop, teams, up,
+    answer, attach, daemon, demo, down, hook, inbox, log, mcp, members, profiles, register, remove,
+    reply, run, send, status, stop, teams, up,
 };
 
 const EXAMPLES: &str = "\
@@ -79,7 +79,11 @@ enum Verb {
     Remove(remove::Remove),
     Members(members::Members),
     Send(send::Send),
+    Reply(reply::Reply),
+    Answer(answer::Answer),
     Inbox(inbox::Inbox),
+    Mcp(mcp::Mcp),
+    Hook(hook::Hook),
     Daemon(daemon::Daemon),
     Demo(demo::Demo),
 }
@@ -90,6 +94,8 @@ impl Cli {
         let done = match self.verb {
             // It ends as its worker does.
             Verb::Run(verb) => return verb.run(&context, &self.globals),
+            // What its agent makes of it is in the exit status.
+            Verb::Hook(verb) => return verb.run(&context),
             Verb::Attach(verb) => verb.run(&context),
             Verb::Stop(verb) => verb.run(&context),
             Verb::Profiles(verb) => verb.run(&context),
@@ -103,6 +109,9 @@ impl Cli {
             Verb::Remove(verb) => verb.run(&context),
             Verb::Members(verb) => verb.run(&context),
             Verb::Send(verb) => verb.run(&context),
+            Verb::Reply(verb) => verb.run(&context),
+            Verb::Answer(verb) => verb.run(&context, &self.globals),
+            Verb::Mcp(verb) => verb.run(context),
             Verb::Inbox(verb) => verb.run(&context),
             Verb::Demo(verb) => verb.run(&context),
         };

@@ -6,8 +6,8 @@ use std::env;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ringer_bridge::StateDir;
 use ringer_bridge::daemon::Client;
+use ringer_bridge::{Settings, Speaker, StateDir};
 use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
 
@@ -19,6 +19,8 @@ use crate::output::Output;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) claude: ClaudeDir,
+    /// Where Claude Code's directory is.
+    pub(crate) claude_dir: PathBuf,
     pub(crate) state: StateDir,
     pub(crate) out: Output,
     pub(crate) cwd: PathBuf,
@@ -36,17 +38,19 @@ impl Context {
                     .hint("set it, or name the directories with --claude-dir and --state-dir")
             })
         };
-        let claude = match globals.claude_dir.clone().or(path("CLAUDE_CONFIG_DIR")) {
+        let given = |option: &Option<PathBuf>, name| option.clone().or_else(|| path(name));
+        let claude = given(&globals.claude_dir, "RINGER_CLAUDE_DIR");
+        let claude = match claude.or_else(|| path("CLAUDE_CONFIG_DIR")) {
             Some(dir) => dir,
             None => home()?.join(".claude"),
         };
-        let state = match (globals.state_dir.clone(), path("XDG_STATE_HOME")) {
+        let state = match (given(&globals.state_dir, "RINGER_STATE_DIR"), path("XDG_STATE_HOME")) {
             (Some(dir), _) => dir,
             (None, Some(dir)) => dir.join("ringer"),
             (None, None) => home()?.join(".local/state/ringer"),
         };
-        let config = match (globals.config.clone(), path("XDG_CONFIG_HOME")) {
-            (Some(file), _) => (file, true),
+        let config = match (given(&globals.config, "RINGER_CONFIG"), path("XDG_CONFIG_HOME")) {
+            (Some(file), _) => (file, globals.config.is_some()),
             (None, Some(dir)) => (dir.join("ringer/config.toml"), false),
             (None, None) => (home()?.join(".config/ringer/config.toml"), false),
         };
@@ -54,7 +58,8 @@ impl Context {
             Failure::new("internal_error", "there is no current directory").cause(&e)
         })?;
         Ok(Self {
-            claude: ClaudeDir::new(real(&cwd.join(claude))),
+            claude: ClaudeDir::new(real(&cwd.join(&claude))),
+            claude_dir: real(&cwd.join(claude)),
             state: StateDir::new(real(&cwd.join(state))),
             out: Output::new(globals.json, globals.verbose > 0),
             config: (cwd.join(config.0), config.1),
@@ -91,6 +96,36 @@ impl Context {
             0 => Err(ambiguous("no live team has its lead in this directory", &name(&elsewhere))),
             _ => Err(ambiguous("several teams have their lead in this directory", &name(&here))),
         }
+    }
+
+    /// The worker that this process works for: who it is comes from its environment alone.
+    pub(crate) fn speaker(&self) -> Result<Speaker, Failure> {
+        let Some(name) = variable("RINGER_MEMBER") else {
+            let message = "RINGER_MEMBER is not set: this is not a worker that `ringer run` started";
+            return Err(Failure::new("not_a_worker", message)
+                .hint("to speak as somebody else, use `ringer send --from NAME --to team-lead`"));
+        };
+        let team = self.team(&TeamArg { team: None })?;
+        Ok(Speaker::new(&self.state, team, &name)?)
+    }
+
+    /// The environment that lets `ringer` in a worker find the same directories, and know who it is.
+    pub(crate) fn worker_env(&self, team: &Team, name: &str) -> Vec<(String, String)> {
+        let path = |path: &Path| path.display().to_string();
+        [
+            ("RINGER_TEAM", team.name().to_owned()),
+            ("RINGER_MEMBER", name.to_owned()),
+            ("RINGER_CLAUDE_DIR", path(&self.claude_dir)),
+            ("RINGER_STATE_DIR", path(self.state.path())),
+            ("RINGER_CONFIG", path(&self.config.0)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+    }
+
+    /// The settings.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        Ok(Settings::load(&self.config.0, self.config.1)?)
     }
 
     /// Lets a daemon know at once that the roster has changed. It would find out by itself.

@@ -31,6 +31,10 @@ impl Failure {
         &self.message
     }
 
+    pub(crate) fn hint_text(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     pub(crate) fn code(&self) -> &'static str {
         self.code
     }
@@ -206,6 +210,13 @@ impl From<ringer_bridge::Error> for Failure {
             E::NotRunning => failure.hint("start it with `ringer up`"),
             E::NoAnswer { .. } => failure.hint("end it with `ringer down`, then start it again"),
             E::LongPath { .. } => failure.hint("set XDG_RUNTIME_DIR, or use a shorter --state-dir"),
+            E::NoRequest { open, .. } => {
+                let hint = match open.as_slice() {
+                    [] => "no request waits for an answer of this worker's".to_owned(),
+                    some => format!("these wait: {}", some.join(", ")),
+                };
+                failure.hint(&hint).detail("open", json!(open))
+            }
             E::NewerJournal { .. } => failure.hint("use the Ringer that wrote it, or a newer one"),
             _ => failure,
         }

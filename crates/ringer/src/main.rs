@@ -4,6 +4,7 @@ mod cli;
 mod context;
 mod failure;
 mod hosted;
+mod launch;
 mod output;
 mod program;
 mod verbs;

@@ -58,6 +58,13 @@ impl Output {
         out.flush()
     }
 
+    /// Words for the program that started us, on stderr, exactly as they are.
+    pub(crate) fn hand_over(self, words: &str) -> io::Result<()> {
+        let mut out = io::stderr().lock();
+        writeln!(out, "{words}")?;
+        out.flush()
+    }
+
     /// A word on the side, on stderr. If nobody can hear it, so be it.
     pub(crate) fn note(self, note: &str) {
         writeln!(anstream::stderr(), "{}", clean(note)).ok();

@@ -304,6 +304,9 @@ impl Core {
         match job {
             Job::Visit(dir) => self.roster.on(dir).next().is_some(),
             Job::Read(path, _) => self.inboxes.contains_key(path),
+            Job::Requests(id) | Job::Retire(id) => {
+                self.roster.find(&id.team_dir, &id.name).is_some()
+            }
             Job::Receipts(_) => false,
         }
     }
@@ -314,6 +317,10 @@ impl Core {
             (Job::Read(_, owner), Finding::Mail(count @ 1..)) => {
                 debug!(member = %owner.member, count, "new mail");
                 self.router.wake(&owner.member);
+                self.jobs.start(Job::Requests(owner.member.clone()), now(Stage::Closed));
+            }
+            (Job::Requests(_), Finding::Requests(Some(again))) => {
+                self.jobs.start_at(Instant::now() + again, job.clone(), now(Stage::Closed));
             }
             _ => {}
         }
@@ -369,6 +376,7 @@ impl Core {
             }
             Request::Wake => {
                 self.load_roster();
+                self.catch_up();
                 answer.send(json!({"success": true})).ok();
             }
             Request::Stop => {

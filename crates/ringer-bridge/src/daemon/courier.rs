@@ -44,6 +44,8 @@ pub(crate) struct Courier {
     at_prompt: Option<(u32, std::time::Instant)>,
     /// What was seen of the pane last.
     seen: Option<Sight>,
+    /// Whether it was woken and its hook did not fetch anything.
+    hookless: bool,
     unmarked: u32,
 }
 
@@ -65,6 +67,7 @@ impl Courier {
             newcomer: None,
             at_prompt: None,
             seen: None,
+            hookless: false,
             unmarked: 0,
         }
     }
@@ -173,6 +176,7 @@ impl Courier {
             newcomer: &mut self.newcomer,
             at_prompt: &mut self.at_prompt,
             seen: &mut self.seen,
+            hookless: &mut self.hookless,
             worker: None,
         };
         // On the heap: most of the thousands that there may be are at rest.
@@ -184,6 +188,7 @@ impl Courier {
         if self.pane.as_ref().is_none_or(|(old, _)| old != address) {
             self.pane = Some((address.clone(), self.shared.terminals.pane(address)?));
             self.seen = None;
+            self.hookless = false;
         }
         Ok(())
     }
@@ -224,7 +229,7 @@ impl Courier {
             Note::NotTyped => journal.not_typed(id, reason, now),
             Note::NotEntered => journal.not_entered(id, reason, now),
             Note::Failed => journal.failed_for(id, reason, now),
-            Note::Nothing => Ok(()),
+            Note::Nothing => Ok(true),
         });
         if let Err(error) = written {
             warn!(member = %self.id, "{}", one_line(&error));

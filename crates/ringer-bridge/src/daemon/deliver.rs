@@ -18,18 +18,20 @@ mod who;
 use std::time::{Duration, Instant, SystemTime};
 
 use ringer_panes::{
-    Gate, Holding, LONGEST_LINE, Needle, Occupant, Pane, Payload, Process, Profile, Screen, Sight,
+    Body, Gate, Holding, LONGEST_LINE, Needle, Occupant, Pane, Payload, Process, Profile, Screen, Sight,
     Submit,
 };
 use ringer_teams::stored;
 use tracing::warn;
 
 use super::later::{
-    Later, Note, another_writer, mixed, not_entered, one_line, pane_changed, unseen,
+    Later, Note, another_writer, handed_over, mixed, no_hook, not_entered, one_line, pane_changed,
+    unseen,
 };
 use super::router::Place;
 use super::shared::{About, Shared, here};
-use crate::journal::{Delivered, Message};
+use crate::claim::Claim;
+use crate::journal::{Delivered, Message, Typing, Via};
 use crate::render::{SECOND_COPY, render};
 use crate::settings::{Confirm, Settings};
 
@@ -48,6 +50,12 @@ const TAKING: Duration = Duration::from_millis(700);
 
 /// So long an agent may take to show that it works on what it took.
 const AFTERWARDS: Duration = Duration::from_millis(200);
+
+/// So long whatever hands a message over to the worker has it for itself.
+const HANDING: Duration = Duration::from_secs(5);
+
+/// So long a hook may take to fetch what its worker was woken for.
+const FETCHING: Duration = Duration::from_secs(5);
 
 /// What was seen of a pane a moment ago.
 #[derive(Debug)]
@@ -86,6 +94,8 @@ pub(crate) struct Delivery<'a, P> {
     pub(crate) at_prompt: &'a mut Option<(u32, Instant)>,
     /// What was seen last.
     pub(crate) seen: &'a mut Option<Sight>,
+    /// Whether the worker was woken and its hook did not fetch anything.
+    pub(crate) hookless: &'a mut bool,
     /// Who it is for, once that is known.
     pub(crate) worker: Option<Occupant>,
 }
@@ -100,6 +110,12 @@ impl<P: Pane> Delivery<'_, P> {
         if let Some(fault) = &sight.blocked {
             return Err(fault.clone().into());
         }
+        // If nobody has said after that time that the worker's model was shown it, it is for keys, when the
+        // worker is at its prompt.
+        let claimed = self.message.claim.as_ref().is_some_and(Claim::is_alive);
+        if claimed && since(self.message.changed_at) < HANDING {
+            return Err(handed_over());
+        }
         self.recognise(&sight)?;
         self.worker = Some(sight.occupant.clone());
         let turn = self.shared.turns.take(sight.occupant.pid);
@@ -110,12 +126,20 @@ impl<P: Pane> Delivery<'_, P> {
         }
         self.gate().admit(&sight)?;
         self.listens(&sight)?;
-        let payload = self.payload(self.message.copies + 1, &sight)?;
-        let queued = since(self.message.received_at);
-        let before = count(&Needle::of(&payload), &sight.screen);
+        let via = self.via();
+        let payload = self.payload(via, self.message.copies + 1, &sight)?;
+        let typing = Typing {
+            via,
+            shown_before: count(&Needle::of(&payload), &sight.screen),
+            queued: since(self.message.received_at),
+            now: SystemTime::now(),
+        };
         let permit = self.shared.typing.acquire().await.expect("it is never closed");
         let id = self.message.id;
-        here(|| self.shared.journal.delivering(id, before, queued, SystemTime::now()))?;
+        if !here(|| self.shared.journal.delivering(id, &typing))? {
+            // Handed over by a hook or a tool meanwhile.
+            return Ok(());
+        }
         let start = Instant::now();
         if let Err(fault) = self.pane.paste(&payload, &sight).await {
             // If nothing was typed for sure, there is no copy of it anywhere.
@@ -133,8 +157,36 @@ impl<P: Pane> Delivery<'_, P> {
             let shown = self.wait_until_shown(&payload, &sight.screen).await?;
             self.submit(&payload, Some(&sight.screen), shown).await?;
         }
+        if via == Via::Wake {
+            self.wait_until_fetched().await?;
+        }
         self.done(typed, Some(start.elapsed().saturating_sub(typed))).await;
         Ok(())
+    }
+
+    /// How the message gets there: typed, or fetched by the worker's hook when a line is typed.
+    fn via(&self) -> Via {
+        let by_hook = self.place.hooks && self.profile.body == Body::Hook && !*self.hookless;
+        if by_hook && self.profile.wake.is_some() { Via::Wake } else { Via::Keys }
+    }
+
+    /// Waits until the worker's hook has fetched the message that it was woken for. From then on it is
+    /// handed over.
+    async fn wait_until_fetched(&mut self) -> Result<(), Later> {
+        let deadline = Instant::now() + FETCHING;
+        let mut pause = Duration::from_millis(5);
+        while !here(|| self.shared.journal.is_fetched(self.message.id))? {
+            if Instant::now() >= deadline {
+                *self.hookless = true;
+                return Err(no_hook().note(Note::NotEntered));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        if here(|| self.shared.journal.is_delivered(self.message.id))? {
+            return Ok(());
+        }
+        Err(handed_over())
     }
 
     fn gate(&self) -> Gate<'_> {
@@ -166,7 +218,8 @@ impl<P: Pane> Delivery<'_, P> {
     /// is nowhere, it has not.
     async fn arrived(&mut self, sight: &Sight) -> Result<bool, Later> {
         let message = self.message;
-        let payload = self.payload(message.copies, sight)?;
+        let woken = message.via == Some(Via::Wake);
+        let payload = self.payload(message.via.unwrap_or(Via::Keys), message.copies, sight)?;
         let (needle, screen) = (Needle::of(&payload), &sight.screen);
         match self.gate().holding(sight, &payload, None) {
             // Enter was pressed on it, and nothing has come of it.
@@ -175,9 +228,14 @@ impl<P: Pane> Delivery<'_, P> {
             }
             Holding::Ours => {
                 self.submit(&payload, None, sight.clone()).await?;
+                if woken {
+                    self.wait_until_fetched().await?;
+                }
                 self.done(Duration::ZERO, None).await;
                 return Ok(true);
             }
+            // Whether it was woken or not, the hook would have fetched it by now.
+            Holding::Nothing | Holding::NoPrompt if woken => return Ok(false),
             Holding::Mixed => {
                 self.keep_loose(screen);
                 return Err(mixed());
@@ -323,6 +381,10 @@ impl<P: Pane> Delivery<'_, P> {
         loop {
             self.pane.changed(&sight, pause).await;
             sight = self.look().await.map_err(|later| later.note(Note::Nothing))?;
+            // The worker's own hook says so.
+            if self.place.hooks && here(|| self.shared.journal.is_delivered(self.message.id))? {
+                return Ok(true);
+            }
             let taken = self.gate().submitted(&sight, payload) == Some(true);
             // An empty prompt comes first, and only then the sign that it works: the next message is not
             // to slip in between.
@@ -366,8 +428,11 @@ impl<P: Pane> Delivery<'_, P> {
     }
 
     /// What the `copy`th time of typing it types.
-    fn payload(&self, copy: u32, sight: &Sight) -> Result<Payload, Later> {
+    fn payload(&self, via: Via, copy: u32, sight: &Sight) -> Result<Payload, Later> {
         let message = self.message;
+        if let (Via::Wake, Some(line)) = (via, &self.profile.wake) {
+            return Ok(Payload::for_worker(line, self.profile));
+        }
         let mut text = message.text.clone();
         let longest = self.profile.longest_text.unwrap_or(self.settings.delivery.longest_text);
         let too_long = |text: &str| text.lines().any(|line| line.len() >= LONGEST_LINE);

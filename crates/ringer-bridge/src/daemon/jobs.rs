@@ -6,17 +6,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ringer_teams::ClaudeDir;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
 use super::core::Event;
+use super::farewell;
 use super::intake::{self, Owner};
 use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
 use super::watcher::Noted;
 use crate::error::Result;
+use crate::journal::MemberId;
 
 /// At a time: each may wait for a second for a file that somebody is writing.
 const AT_A_TIME: usize = 16;
@@ -30,13 +33,22 @@ pub(crate) enum Job {
     Read(PathBuf, Owner),
     /// See what was taken from somebody else's inbox.
     Receipts(PathBuf),
+    /// See whether a member has been asked something and does not answer.
+    Requests(MemberId),
+    /// End a member that agreed to it.
+    Retire(MemberId),
 }
 
 impl Job {
     /// What it is about.
     pub(crate) fn about(&self) -> String {
-        let (Self::Visit(path) | Self::Read(path, _) | Self::Receipts(path)) = self;
-        path.display().to_string()
+        match self {
+            Self::Visit(path) | Self::Read(path, _) | Self::Receipts(path) => {
+                path.display().to_string()
+            }
+            Self::Requests(id) => format!("requests to {id}"),
+            Self::Retire(id) => format!("the end of {id}"),
+        }
     }
 }
 
@@ -48,6 +60,10 @@ pub(crate) enum Finding {
     Mail(usize),
     /// What the journal now says of our own messages there.
     Receipts,
+    /// When to look again, if somebody is still to answer.
+    Requests(Option<Duration>),
+    /// It is off the team.
+    Retired,
 }
 
 /// All jobs.
@@ -145,6 +161,11 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
         Job::Receipts(path) => {
             intake::read_receipts(journal, path)?;
             Finding::Receipts
+        }
+        Job::Requests(id) => Finding::Requests(farewell::unanswered(claude, shared, id)?),
+        Job::Retire(id) => {
+            farewell::retire(claude, shared, id)?;
+            Finding::Retired
         }
     })
 }

@@ -129,6 +129,20 @@ pub(crate) fn another_writer() -> Later {
         .again(Again::Soon(Duration::ZERO))
 }
 
+pub(crate) fn handed_over() -> Later {
+    Later::new("handing over", "a hook or a tool of the worker's hands it over")
+        .note(Note::Nothing)
+        .again(Again::Soon(Duration::from_millis(100)))
+}
+
+pub(crate) fn no_hook() -> Later {
+    Later::new(
+        "no hook",
+        "the worker was woken and its hook did not fetch the message; it is typed instead",
+    )
+    .again(Again::Soon(Duration::ZERO))
+}
+
 pub(crate) fn pane_changed() -> Later {
     Later::new(
         "pane changed",

@@ -11,6 +11,7 @@ mod control;
 mod core;
 mod courier;
 mod deliver;
+mod farewell;
 mod instance;
 mod intake;
 mod jobs;
@@ -44,6 +45,8 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::settings::Settings;
 use crate::state::StateDir;
+
+pub(crate) use intake::read_receipts;
 
 pub use control::{Client, running, socket_dir};
 pub use instance::Identification;

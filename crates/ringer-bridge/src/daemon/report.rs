@@ -11,6 +11,7 @@ use super::shared::Shared;
 use super::status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 use super::watcher::Watching;
 use super::{Identification, Options};
+use crate::unheard::unheard;
 use crate::roster::{Roster, RosterEntry};
 
 /// What the core knew when it was asked.
@@ -56,6 +57,7 @@ impl Report {
                 .collect(),
             teams: self.teams(),
             members: self.roster.members.iter().map(|entry| self.member(entry)).collect(),
+            unheard: unheard(&self.options.claude, &self.shared.journal).unwrap_or_default(),
             problems: self.problems.clone(),
         }
     }

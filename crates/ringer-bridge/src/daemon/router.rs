@@ -26,6 +26,8 @@ pub(crate) struct Place {
     pub(crate) occupant: Option<Occupant>,
     /// The profile of its worker.
     pub(crate) profile: String,
+    /// Whether the worker has hooks of ours.
+    pub(crate) hooks: bool,
     /// Whether no other member's worker was started with the same command.
     pub(crate) unique: bool,
 }

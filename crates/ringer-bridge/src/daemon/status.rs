@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::unheard::Unheard;
+
 /// Everything that `ringer status` shows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Status {
@@ -29,6 +31,9 @@ pub struct Status {
     pub teams: Vec<TeamStatus>,
     /// The members of ours.
     pub members: Vec<MemberStatus>,
+    /// Who does not read what we wrote to it.
+    #[serde(default)]
+    pub unheard: Vec<Unheard>,
     /// What does not work.
     pub problems: Vec<String>,
 }

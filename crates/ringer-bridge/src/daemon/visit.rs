@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ringer_teams::{ClaudeDir, Member, NewMember, Outcome, SyntheticMemberService, Team};
+use ringer_teams::{ClaudeDir, NewMember, Outcome, SyntheticMemberService, Team};
 use tracing::info;
 
 use crate::error::Result;
@@ -41,11 +41,15 @@ pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<
     };
     visit.exists = true;
     team.recover(roster.on(dir).map(|entry| &*entry.name));
-    let is_there =
-        |entry: &&RosterEntry| team.config.member(&entry.name).is_some_and(Member::is_synthetic);
+    let is_there = |entry: &&RosterEntry| {
+        team.config.member(&entry.name).is_some_and(|m| m.is_synthetic() || entry.native)
+    };
     let mut ours: Vec<&RosterEntry> = roster.on(dir).filter(is_there).collect();
+    // Who was put there by Claude Code is not ours to put back, nor is who is about to go.
+    let is_missing =
+        |entry: &&RosterEntry| !is_there(entry) && !entry.native && !entry.retiring;
     let missing: Vec<&str> =
-        roster.on(dir).filter(|entry| !is_there(entry)).map(|entry| &*entry.name).collect();
+        roster.on(dir).filter(is_missing).map(|entry| &*entry.name).collect();
     if !missing.is_empty() {
         visit.restored = true;
         for (name, outcome) in put_back(state, &team, &missing)? {

@@ -10,7 +10,7 @@ use ringer_teams::{Entry, Inbox};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::cursor::{Found, Identity, compare};
-use super::message::{MemberId, Message, State, text};
+use super::message::{MemberId, Message, State, Via, text};
 use super::{Journal, micros, millis, next_revision};
 use crate::error::Result;
 
@@ -27,6 +27,19 @@ pub struct Intake<'a> {
     pub inbox: &'a Inbox,
     /// Since the file changed.
     pub read: Duration,
+    /// The time of day.
+    pub now: SystemTime,
+}
+
+/// A message that is about to be typed.
+#[derive(Debug, Clone, Copy)]
+pub struct Typing {
+    /// Itself, or the line that makes a hook fetch it.
+    pub via: Via,
+    /// How often the screen shows it already.
+    pub shown_before: u32,
+    /// Since it came.
+    pub queued: Duration,
     /// The time of day.
     pub now: SystemTime,
 }
@@ -111,7 +124,7 @@ impl Journal {
     }
 
     /// It cannot be delivered now.
-    pub fn waiting(&self, id: i64, reason: &str, now: SystemTime) -> Result<()> {
+    pub fn waiting(&self, id: i64, reason: &str, now: SystemTime) -> Result<bool> {
         self.set(
             id,
             "state = 'waiting', reason = ?3, changed_at = ?4, attempts = attempts + 1",
@@ -119,24 +132,19 @@ impl Journal {
         )
     }
 
-    /// It is about to be typed. `shown_before` is how often the screen shows it already.
-    pub fn delivering(
-        &self,
-        id: i64,
-        shown_before: u32,
-        queued: Duration,
-        now: SystemTime,
-    ) -> Result<()> {
+    /// It is about to be typed, or the line `via` which it is fetched; not if the worker has got it in
+    /// another way meanwhile.
+    pub fn delivering(&self, id: i64, typing: &Typing) -> Result<bool> {
         self.set(
             id,
-            "state = 'delivering', reason = NULL, shown_before = ?3, entering = 0, \
-             copies = copies + 1, attempts = attempts + 1, queued_us = ?4, changed_at = ?5",
-            &[&shown_before, &micros(queued), &millis(now)],
+            "state = 'delivering', reason = NULL, shown_before = ?3, entering = 0, claim = NULL, \
+             via = ?6, copies = copies + 1, attempts = attempts + 1, queued_us = ?4, changed_at = ?5",
+            &[&typing.shown_before, &micros(typing.queued), &millis(typing.now), &typing.via],
         )
     }
 
     /// It was not typed after all.
-    pub fn not_typed(&self, id: i64, reason: &str, now: SystemTime) -> Result<()> {
+    pub fn not_typed(&self, id: i64, reason: &str, now: SystemTime) -> Result<bool> {
         self.set(
             id,
             "state = 'waiting', reason = ?3, changed_at = ?4, copies = copies - 1",
@@ -145,7 +153,7 @@ impl Journal {
     }
 
     /// It was typed, and Enter was not pressed.
-    pub fn not_entered(&self, id: i64, reason: &str, now: SystemTime) -> Result<()> {
+    pub fn not_entered(&self, id: i64, reason: &str, now: SystemTime) -> Result<bool> {
         self.set(
             id,
             "state = 'waiting', reason = ?3, changed_at = ?4, entering = 0",
@@ -154,33 +162,40 @@ impl Journal {
     }
 
     /// It was typed and is on the screen: Enter comes next.
-    pub fn entering(&self, id: i64) -> Result<()> {
+    pub fn entering(&self, id: i64) -> Result<bool> {
         self.set(id, "entering = 1", &[])
     }
 
-    /// The worker has it.
+    /// The worker has it, as far as the screen tells.
     pub fn delivered(&self, id: i64, how: &Delivered) -> Result<()> {
-        self.set(
-            id,
-            "state = 'delivered', reason = NULL, typed_us = ?3, shown_us = ?4, \
-             delivered_at = ?5, changed_at = ?5",
-            &[&micros(how.typed), &how.shown.map(micros), &millis(how.now)],
-        )
+        self.write(|connection| {
+            let mut deliver = connection.prepare_cached(
+                "UPDATE messages SET revision = ?2, state = 'delivered', reason = NULL, \
+                 claim = NULL, typed_us = ?3, shown_us = ?4, delivered_at = ?5, changed_at = ?5 \
+                 WHERE id = ?1",
+            )?;
+            let shown = how.shown.map(micros);
+            let (typed, now) = (micros(how.typed), millis(how.now));
+            deliver.execute(params![id, next_revision(connection)?, typed, shown, now])?;
+            Ok(())
+        })
     }
 
     /// It is given up.
-    pub fn failed_for(&self, id: i64, reason: &str, now: SystemTime) -> Result<()> {
+    pub fn failed_for(&self, id: i64, reason: &str, now: SystemTime) -> Result<bool> {
         self.set(id, "state = 'failed', reason = ?3, changed_at = ?4", &[&reason, &millis(now)])
     }
 
-    fn set(&self, id: i64, what: &str, values: &[&dyn rusqlite::ToSql]) -> Result<()> {
+    /// Changes a message that the worker does not have yet; whether it was one.
+    fn set(&self, id: i64, what: &str, values: &[&dyn rusqlite::ToSql]) -> Result<bool> {
         self.write(|connection| {
             let revision = next_revision(connection)?;
-            let sql = format!("UPDATE messages SET revision = ?2, {what} WHERE id = ?1");
+            let sql = format!(
+                "UPDATE messages SET revision = ?2, {what} WHERE id = ?1 AND state <> 'delivered'"
+            );
             let mut all: Vec<&dyn rusqlite::ToSql> = vec![&id, &revision];
             all.extend(values);
-            connection.prepare_cached(&sql)?.execute(&all[..])?;
-            Ok(())
+            Ok(connection.prepare_cached(&sql)?.execute(&all[..])? > 0)
         })
     }
 

@@ -7,6 +7,8 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, ToSql};
 use serde::Serialize;
 
+use crate::claim::Claim;
+
 /// A member of ours: names are unique on a team, and teams by their directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemberId {
@@ -108,6 +110,47 @@ impl ToSql for State {
     }
 }
 
+/// How a message gets to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// It is typed.
+    Keys,
+    /// A line is typed that makes the worker's hook fetch it.
+    Wake,
+    /// A hook of the worker's hands it over.
+    Hook,
+    /// The worker's model asked for it with a tool.
+    Tool,
+}
+
+impl Via {
+    const ALL: [Self; 4] = [Self::Keys, Self::Wake, Self::Hook, Self::Tool];
+
+    /// In lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Keys => "keys",
+            Self::Wake => "wake",
+            Self::Hook => "hook",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+impl FromSql for Via {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        Self::ALL.into_iter().find(|via| via.as_str() == text).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for Via {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(self.as_str().into())
+    }
+}
+
 /// One message, with all that is known of it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Message {
@@ -147,6 +190,13 @@ pub struct Message {
     /// Whether it was typed and seen, so that Enter may have been pressed.
     #[serde(skip)]
     pub entering: bool,
+    /// How it got to the worker, or is about to.
+    pub via: Option<Via>,
+    /// Who is handing it over right now, if that is neither keys nor done.
+    #[serde(skip)]
+    pub claim: Option<Claim>,
+    /// When the worker itself said that it has it; milliseconds since 1970.
+    pub confirmed_at: Option<i64>,
     /// When it was read from the inbox or written; milliseconds since 1970.
     pub received_at: i64,
     /// When its state last changed.
@@ -167,7 +217,8 @@ impl Message {
     /// The columns, in the order in which [`Message::from_row`] takes them.
     pub(super) const COLUMNS: &'static str = "id, revision, direction, team_dir, team, member, \
         peer, msg_id, summary, text, sent_at, state, reason, attempts, copies, shown_before, \
-        entering, received_at, changed_at, delivered_at, read_us, queued_us, typed_us, shown_us";
+        entering, received_at, changed_at, delivered_at, read_us, queued_us, typed_us, shown_us, \
+        via, claim, confirmed_at";
 
     pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let direction: String = row.get(2)?;
@@ -199,6 +250,9 @@ impl Message {
             queued_us: row.get(21)?,
             typed_us: row.get(22)?,
             shown_us: row.get(23)?,
+            via: row.get(24)?,
+            claim: row.get(25)?,
+            confirmed_at: row.get(26)?,
         })
     }
 }

@@ -12,6 +12,7 @@
 //! have been typed is gone with the machine.
 
 mod cursor;
+mod handing;
 mod incoming;
 mod message;
 mod outgoing;
@@ -32,8 +33,9 @@ use crate::state::StateDir;
 
 pub use cursor::Identity;
 pub(crate) use cursor::to_mark;
-pub use incoming::{Delivered, Intake};
-pub use message::{Direction, MemberId, Message, State};
+pub use handing::Fetch;
+pub use incoming::{Delivered, Intake, Typing};
+pub use message::{Direction, MemberId, Message, State, Via};
 pub(crate) use outgoing::Outgoing;
 pub use query::{Filter, Queue};
 

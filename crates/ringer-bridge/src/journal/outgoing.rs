@@ -13,6 +13,7 @@ use super::incoming::mailbox_id;
 use super::message::text;
 use super::{Journal, millis, next_revision};
 use crate::error::Result;
+use crate::unheard::Unheard;
 
 /// A message that is in somebody's inbox.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,27 @@ impl Journal {
                  WHERE state = 'written'",
             )?;
             inboxes.query_map([], |row| row.get::<_, String>(0).map(Into::into))?.collect()
+        })
+    }
+
+    /// What was written before `then` and not taken since, by whom it is for.
+    pub(crate) fn not_taken_since(&self, then: SystemTime) -> Result<Vec<Unheard>> {
+        self.read(|connection| {
+            let mut due = connection.prepare_cached(
+                "SELECT team, team_dir, peer, count(*), min(received_at) FROM messages \
+                 WHERE state = 'written' AND received_at < ?1 GROUP BY team_dir, peer",
+            )?;
+            let row = |row: &rusqlite::Row<'_>| {
+                Ok(Unheard {
+                    team: row.get(0)?,
+                    team_dir: row.get::<_, String>(1)?.into(),
+                    to: row.get(2)?,
+                    is_lead: false,
+                    count: row.get(3)?,
+                    since: row.get(4)?,
+                })
+            };
+            due.query_map([millis(then)], row)?.collect()
         })
     }
 

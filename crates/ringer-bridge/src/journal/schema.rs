@@ -5,7 +5,8 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Each brings a journal from the version that is its place in the list to the next.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE counter (revision INTEGER NOT NULL);
     INSERT INTO counter VALUES (0);
 
@@ -67,7 +68,17 @@ const MIGRATIONS: [&str; 1] = ["
     CREATE INDEX message_receipts ON messages (mailbox) WHERE state = 'written';
     CREATE INDEX message_members ON messages (team_dir, member, id);
     CREATE INDEX message_revisions ON messages (revision);
-    "];
+    ",
+    "
+    -- How it got to the worker, or is about to: by keys, by a hook, by a tool, or by a wake line that lets a
+    -- hook fetch it.
+    ALTER TABLE messages ADD COLUMN via TEXT;
+    -- Who is handing it over: a process, with its start, which is nobody once that has ended.
+    ALTER TABLE messages ADD COLUMN claim TEXT;
+    -- When the worker itself said that it has it.
+    ALTER TABLE messages ADD COLUMN confirmed_at INTEGER;
+    ",
+];
 
 /// The version that this Ringer writes.
 pub(super) const VERSION: usize = MIGRATIONS.len();

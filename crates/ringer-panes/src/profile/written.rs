@@ -9,7 +9,7 @@ use regex::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Channel, HoldPattern, Profile, ProfileError, SetUp, Submit};
+use super::{Body, Channel, Gear, HoldPattern, Profile, ProfileError, Shutdown, Submit};
 
 /// A file as it is written.
 #[derive(Debug, Default, Deserialize)]
@@ -25,8 +25,9 @@ struct Written {
     longest_text: Option<usize>,
     escape: Option<Vec<WrittenEscape>>,
     wake: Option<String>,
-    hooks: Option<SetUp>,
-    mcp: Option<SetUp>,
+    body: Option<Body>,
+    gear: Option<Gear>,
+    shutdown: Option<Shutdown>,
     rows: Option<usize>,
     ready: Option<WrittenReady>,
     prompt: Option<WrittenPrompt>,
@@ -94,8 +95,9 @@ impl Profile {
         self.settle_ms = written.settle_ms.or(self.settle_ms);
         self.longest_text = written.longest_text.or(self.longest_text);
         self.wake = written.wake.or(self.wake.take());
-        self.hooks = written.hooks.or(self.hooks.take());
-        self.mcp = written.mcp.or(self.mcp.take());
+        set(&mut self.body, written.body);
+        set(&mut self.gear, written.gear);
+        set(&mut self.shutdown, written.shutdown);
         if let Some(escapes) = written.escape {
             for escape in escapes {
                 let found = pattern("escape.pattern", Some(escape.pattern))?;

@@ -98,7 +98,7 @@ fn play(cwd: &Path) -> Result<(Vec<Step>, Option<String>), Failure> {
     let team = claude.team(TEAM)?;
     SyntheticMemberService::register(&team, &member)?;
     let who = occupant(&pane).ok().flatten();
-    Roster::enter(&state, &team, &member, Some(Reach { pane, occupant: who, profile: None }))?;
+    Roster::enter(&state, &team, &member, Some(Reach { pane, occupant: who, ..Reach::default() }))?;
     show(
         format!(
             "`ringer register {WORKER}` puts a worker on it. Claude's SendMessage now knows that name."

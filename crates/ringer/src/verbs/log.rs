@@ -7,6 +7,8 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use notify::{RecursiveMode, Watcher};
+use ringer_bridge::daemon;
+use ringer_bridge::unheard::{catch_up, not_taken, unheard};
 use ringer_bridge::{Direction, Filter, Journal, Message, State};
 use serde_json::json;
 
@@ -18,7 +20,7 @@ use crate::output::cell;
 ///
 /// Messages to members of ours are `received` when the daemon has seen them, then `delivering` and
 /// `delivered`, or `waiting` with the reason; `failed` if they were given up. Those to others are
-/// `written`, then `taken` when they were read. `×2` means that it was typed twice. Works with no
+/// `written`, then `taken` when they were read; `written: not read` after five seconds. `×2` means that it was typed twice. Works with no
 /// daemon running, but what was sent meanwhile is still only in the inbox (`ringer inbox NAME`).
 ///
 /// With --json: one object with `messages`; with --follow one message a line, again whenever
@@ -64,6 +66,11 @@ impl Log {
         } else {
             Journal::open_existing(&context.state)?
         };
+        if let Some(journal) = &journal
+            && daemon::running(&context.state)?.is_none()
+        {
+            catch_up(journal)?;
+        }
         let revision = journal.as_ref().map(Journal::revision).transpose()?;
         let messages = match &journal {
             Some(journal) => journal.messages(&filter)?,
@@ -81,6 +88,11 @@ impl Log {
                 context.out.table(HEADINGS, &messages.iter().map(row).collect::<Vec<_>>())?;
                 if self.text {
                     messages.iter().try_for_each(|message| whole(context, message))?;
+                }
+                if let Some(journal) = &journal {
+                    for one in unheard(&context.claude, journal)? {
+                        context.out.note(&one.words());
+                    }
                 }
             }
         }
@@ -131,7 +143,7 @@ const HEADINGS: [&str; 8] = ["ID", "TIME", "TEAM", "FROM", "TO", "STATE", "TOOK"
 fn row(message: &Message) -> [String; 8] {
     let at = Timestamp::from_millisecond(message.received_at).unwrap_or_default();
     let at = at.to_zoned(TimeZone::system()).strftime("%m-%d %H:%M:%S");
-    let state = match &message.reason {
+    let state = match message.reason.as_deref().or(not_taken(message)) {
         Some(reason) => format!("{}: {reason}", message.state.as_str()),
         None => message.state.as_str().to_owned(),
     };

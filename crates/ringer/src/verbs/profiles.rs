@@ -76,7 +76,8 @@ fn describe(profile: &Profile) -> Value {
         "installed": profile.command.first().and_then(|program| find_program(program)),
         "programs": profile.programs, "channel": profile.channel.as_str(), "env": profile.env,
         "settle_ms": profile.settle_ms, "longest_text": profile.longest_text,
-        "gated": !profile.is_plain(), "wake": profile.wake, "hooks": profile.hooks,
-        "mcp": profile.mcp, "file": profile.file,
+        "gated": !profile.is_plain(), "wake": profile.wake, "body": profile.body,
+        "hooks": profile.gear.hooks, "tools": !profile.gear.is_empty(),
+        "shutdown": profile.shutdown, "file": profile.file,
     })
 }

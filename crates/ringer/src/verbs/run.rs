@@ -1,31 +1,28 @@
 //! `ringer run`: a worker on a team, in this terminal or in the background.
 
-use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 
 use clap::Args;
-use jiff::Timestamp;
-use ringer_bridge::daemon::{self, socket_dir, workers_dir};
-use ringer_bridge::{Reach, Roster};
-use ringer_panes::{Address, Host, HostError, PLAIN, Profile, WorkerCommand};
-use ringer_teams::{Error, NewMember, SyntheticMemberService, Team, check_member_name};
-use serde_json::json;
+use ringer_bridge::Roster;
+use ringer_bridge::daemon::workers_dir;
+use ringer_panes::{PLAIN, Profile};
+use ringer_teams::{Error, Team, check_member_name};
 
 use crate::cli::{Globals, TeamArg};
-use crate::context::{Context, find_program};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::hosted::is_alive;
+use crate::launch::Launch;
 use crate::program::program;
-use crate::verbs::up;
 
 /// Run a worker on a team, in this terminal
 ///
 /// The program runs here as it would without Ringer: keys, colours, mouse and exit status are its own.
 /// Meanwhile it is on the team, and what Claude sends to it is typed at its prompt, when it is at its
-/// prompt and nobody is typing. It is taken off the team when it ends. The daemon is started if it does
-/// not run yet.
+/// prompt and nobody is typing. Gemini CLI, Codex, OpenCode and Claude Code are handed Ringer's tools, so that
+/// their models can answer (`notify_parent` and others); any program can with `ringer reply`. The worker is
+/// taken off the team when it ends. The daemon is started if it does not run yet.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
@@ -68,40 +65,18 @@ impl Run {
         let profile = self.profile(context)?;
         let team = context.team(&self.team)?;
         let name = self.name(context, &team, &profile)?;
-        let command = self.command(context, &profile, &team, &name)?;
-        Roster::check(&context.state)?;
-        if daemon::running(&context.state)?.is_none()
-            && let Err(failure) = up::ensure(context, globals)
-        {
-            let warning = format!("warning: {}; mail waits until `ringer up`", failure.message());
-            context.out.note(&warning);
-        }
-        let dir = socket_dir(&context.state, context.runtime_dir.as_deref())?;
-        let socket = dir.join(format!("{name}-{}.sock", std::process::id()));
-        let host = Host::start(&command, &socket, self.hosted)?;
-        let member = NewMember {
-            agent_type: format!("{}-worker", profile.name),
-            cwd: command.cwd.clone(),
-            ..NewMember::new(&name, &context.cwd, Timestamp::now().as_millisecond())
+        let words = self.words(&profile)?;
+        let launch = Launch {
+            context,
+            globals,
+            profile: &profile,
+            team: &team,
+            name: &name,
+            words,
+            native: false,
+            hosted: self.hosted,
         };
-        SyntheticMemberService::register(&team, &member)?;
-        let place = Place { context, team: &team, name: &name, socket: &socket };
-        let reach = Reach {
-            pane: Address::Host { socket: socket.clone() },
-            // The daemon finds out when it is there: some programs begin as another one.
-            occupant: None,
-            profile: Some(profile.name.clone()),
-        };
-        Roster::enter(&context.state, &team, &member, Some(reach))?;
-        context.wake_daemon();
-        if self.hosted {
-            place.tell_parent(&profile)?;
-        } else {
-            context.out.note(&format!("{name} is on {}", team.name()));
-        }
-        let code = host.run()?;
-        drop(place);
-        Ok(ExitCode::from(code))
+        launch.run()
     }
 
     /// The profile that was named, or the one that knows the command.
@@ -136,79 +111,14 @@ impl Run {
         Ok(names.find(|name| !is_taken(name)).expect("there is no end of numbers"))
     }
 
-    fn command(
-        &self,
-        context: &Context,
-        profile: &Profile,
-        team: &Team,
-        name: &str,
-    ) -> Result<WorkerCommand, Failure> {
+    fn words<'a>(&'a self, profile: &'a Profile) -> Result<&'a [String], Failure> {
         let words = if self.command.is_empty() { &profile.command } else { &self.command };
         if words.is_empty() {
             let message = format!("the profile `{}` has no command", profile.name);
-            return Err(
-                Failure::usage(&message).hint(&format!("ringer run {} -- CMD", profile.name))
-            );
+            let hint = format!("ringer run {} -- CMD", profile.name);
+            return Err(Failure::usage(&message).hint(&hint));
         }
-        if find_program(&words[0]).is_none() {
-            let why = "there is no such program".to_owned();
-            return Err(HostError::Start { program: words[0].clone(), why }.into());
-        }
-        let mut env: Vec<(String, String)> = profile.env.clone().into_iter().collect();
-        env.push(("RINGER_TEAM".to_owned(), team.name().to_owned()));
-        env.push(("RINGER_MEMBER".to_owned(), name.to_owned()));
-        Ok(WorkerCommand { words: words.clone(), env, cwd: context.cwd.clone() })
-    }
-}
-
-/// A worker's place on a team; it is given up in the end, whatever happens.
-struct Place<'a> {
-    context: &'a Context,
-    team: &'a Team,
-    name: &'a str,
-    socket: &'a PathBuf,
-}
-
-impl Place<'_> {
-    /// All is well: says so to whoever started us, who waits for it, and goes on in silence.
-    fn tell_parent(&self, profile: &Profile) -> Result<(), Failure> {
-        let (name, team) = (self.name, self.team.name());
-        let people = format!("{name} is on {team}; `ringer attach {name}` shows it");
-        let scripts = json!({
-            "success": true, "team": team, "name": name, "profile": profile.name,
-            "pid": std::process::id(), "pane": format!("host:{}", self.socket.display()),
-        });
-        self.context.out.answer(&people, &scripts)?;
-        let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
-        rustix::stdio::dup2_stdout(&nowhere).map_err(io::Error::from)?;
-        rustix::stdio::dup2_stderr(&nowhere).map_err(io::Error::from)?;
-        Ok(())
-    }
-
-    fn give_up(&self) -> Result<(), Failure> {
-        let roster = Roster::load(&self.context.state)?;
-        let pane = Address::Host { socket: self.socket.clone() };
-        // Somebody else may have been given the name meanwhile.
-        if roster.find(self.team.dir(), self.name).is_none_or(|entry| entry.pane == pane) {
-            Roster::strike(&self.context.state, self.team.dir(), Some(self.name))?;
-            // If the team is gone, so is the member.
-            if let Ok(team) = self.context.claude.team(self.team.name()) {
-                SyntheticMemberService::remove(&team, self.name)?;
-            }
-            self.context.wake_daemon();
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        if let Err(failure) = self.give_up() {
-            let name = self.name;
-            self.context
-                .out
-                .note(&format!("warning: {name} stays on the team: {}", failure.message()));
-        }
+        Ok(words)
     }
 }
 

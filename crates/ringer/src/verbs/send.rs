@@ -42,7 +42,7 @@ pub(crate) struct Send {
 impl Send {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let team = context.team(&self.team)?;
-        let text = if self.text == "-" { read_stdin()? } else { self.text };
+        let text = message_text(self.text)?;
         let from =
             self.from.or_else(|| variable("RINGER_MEMBER")).unwrap_or_else(|| LEAD.to_owned());
         let letter = Letter {
@@ -108,6 +108,11 @@ impl Send {
 fn nobody(to: &str, team: &str) -> Failure {
     let message = format!("there is nobody else on team `{team}`");
     Failure::new("agent_not_found", message).detail("to", json!(to))
+}
+
+/// What a message says: the argument, or standard input if that is `-`.
+pub(crate) fn message_text(argument: String) -> Result<String, Failure> {
+    if argument == "-" { read_stdin() } else { Ok(argument) }
 }
 
 /// All of standard input, up to the limit.

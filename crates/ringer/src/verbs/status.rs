@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use ringer_bridge::daemon::{self, Client, MemberStatus, TeamStatus};
+use ringer_bridge::unheard::{catch_up, unheard};
 use ringer_bridge::{Error, Journal, Queue, Roster};
 use ringer_panes::PLAIN;
 use serde_json::{Value, json};
@@ -15,7 +16,8 @@ use crate::output::{ago, cell, count};
 /// Show the daemon, the members, and what waits why
 ///
 /// With no daemon running, it shows what is known of members without one. The state of a member is
-/// `ready`, `delivering`, `waiting` with the reason, or `no team` while its team is gone.
+/// `ready`, `delivering`, `waiting` with the reason, or `no team` while its team is gone. `unheard` names who
+/// does not read what was written to it, most often a lead without Ringer's hooks (`ringer init`).
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
@@ -74,6 +76,9 @@ fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
     for problem in &status.problems {
         out.line(&format!("problem   {problem}"))?;
     }
+    for one in &status.unheard {
+        out.line(&format!("unheard   {}", one.words()))?;
+    }
     out.line("")?;
     table(context, &status.members)
 }
@@ -114,6 +119,11 @@ fn table(context: &Context, members: &[MemberStatus]) -> Result<(), Failure> {
 fn without_daemon(context: &Context) -> Result<(), Failure> {
     let journal = Journal::open_existing(&context.state)?;
     let roster = Roster::load(&context.state)?;
+    let mut nobody_hears = Vec::new();
+    if let Some(journal) = &journal {
+        catch_up(journal)?;
+        nobody_hears = unheard(&context.claude, journal)?;
+    }
     let mut members = Vec::new();
     for entry in &roster.members {
         let queue: Option<Queue> = journal.as_ref().map(|j| j.queue(&entry.id())).transpose()?;
@@ -134,10 +144,16 @@ fn without_daemon(context: &Context) -> Result<(), Failure> {
         });
     }
     if context.out.json {
-        let all = json!({"success": true, "running": false, "members": members});
+        let all = json!({
+            "success": true, "running": false, "members": members, "unheard": nobody_hears,
+        });
         return Ok(context.out.data(&all)?);
     }
-    context.out.line("daemon    not running; start it with `ringer up`\n")?;
+    context.out.line("daemon    not running; start it with `ringer up`")?;
+    for one in &nobody_hears {
+        context.out.line(&format!("unheard   {}", one.words()))?;
+    }
+    context.out.line("")?;
     table(context, &members)
 }
 

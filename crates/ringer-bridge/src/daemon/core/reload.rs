@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ringer_panes::PLAIN;
 use tracing::info;
 
+use super::super::jobs::Job;
 use super::super::later::one_line;
 use super::super::router::Place;
 use super::super::watcher::Stage;
@@ -37,6 +38,7 @@ impl Core {
             pane: entry.pane.clone(),
             occupant: entry.occupant.clone(),
             profile: entry.profile.clone().unwrap_or_else(|| PLAIN.to_owned()),
+            hooks: entry.hooks,
             unique: command(entry).is_some_and(|command| alike[command] == 1),
         });
         self.router.assign(places.collect());
@@ -46,6 +48,12 @@ impl Core {
         for id in members.difference(&known) {
             self.router.wake(id);
             self.visit(id.team_dir.clone(), now(Stage::Closed));
+            self.jobs.start(Job::Requests(id.clone()), now(Stage::Closed));
+        }
+        let retiring: Vec<MemberId> =
+            self.roster.members.iter().filter(|m| m.retiring).map(RosterEntry::id).collect();
+        for id in retiring {
+            self.jobs.start(Job::Retire(id), now(Stage::Closed));
         }
     }
 
