@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ringer_testkit::{PLAYER_PROFILE, Zellij, put};
 
-use crate::scene::{Scene, TEAM};
+use crate::scene::Scene;
 
 /// Where a worker can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl<'s> Seat<'s> {
                 command.extend([option.to_owned(), path.display().to_string()]);
             }
             command.extend(["run".into(), (*profile).into(), "--name".into(), (*name).into()]);
-            command.extend(["--team".into(), TEAM.into(), "--".into()]);
+            command.extend(["--team".into(), scene.team.clone(), "--".into()]);
         }
         command.extend(words.iter().cloned());
         if kind == Kind::Zellij {
@@ -117,9 +117,17 @@ impl<'s> Seat<'s> {
             Some(zellij) => format!("zellij:{}:{}", zellij.session(), self.pane),
             None => format!("tmux:{}:{}", self.scene.tmux.socket(), self.pane),
         };
-        let arguments =
-            ["register", &self.name, "--team", TEAM, "--pane", &pane, "--profile", profile];
-        self.scene.run(&arguments);
+        let team = &self.scene.team;
+        self.scene.run(&[
+            "register",
+            &self.name,
+            "--team",
+            team,
+            "--pane",
+            &pane,
+            "--profile",
+            profile,
+        ]);
     }
 
     /// What somebody sees.

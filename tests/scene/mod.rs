@@ -23,6 +23,8 @@ pub(crate) const QUICK: &str =
 
 pub(crate) struct Scene {
     pub(crate) world: World,
+    /// The team that everybody is on.
+    pub(crate) team: String,
     pub(crate) tmux: Tmux,
     /// What commands are started with: nothing, or a program that starts them elsewhere.
     pub(crate) prefix: Vec<String>,
@@ -31,10 +33,16 @@ pub(crate) struct Scene {
 impl Scene {
     /// A team with its lead, settings for quick tests, and a tmux server.
     pub(crate) fn new() -> Self {
+        let scene = Self::without_team();
+        scene.world.team(TEAM);
+        scene
+    }
+
+    /// The same, but somebody else makes the team.
+    pub(crate) fn without_team() -> Self {
         let world = World::new(env!("CARGO_BIN_EXE_ringer"));
-        world.team(TEAM);
         let tmux = Tmux::start(world.path()).unwrap();
-        let scene = Self { world, tmux, prefix: Vec::new() };
+        let scene = Self { world, team: TEAM.to_owned(), tmux, prefix: Vec::new() };
         scene.settings(QUICK);
         scene
     }
@@ -78,7 +86,7 @@ impl Scene {
     /// Puts a worker on the team, in its pane.
     pub(crate) fn register(&self, worker: &Worker) {
         let pane = worker.address(&self.tmux);
-        self.run(&["register", &worker.name, "--team", TEAM, "--pane", &pane]);
+        self.run(&["register", &worker.name, "--team", &self.team, "--pane", &pane]);
     }
 
     /// Starts a worker in a new pane and puts it on the team.
@@ -102,7 +110,7 @@ impl Scene {
 
     /// As the lead does.
     pub(crate) fn send(&self, to: &str, text: &str) {
-        let mut send = self.ringer(&["send", "--team", TEAM, "--to", to, "-"]);
+        let mut send = self.ringer(&["send", "--team", &self.team, "--to", to, "-"]);
         let mut send = ringer_testkit::Running::start(&mut send).unwrap();
         send.stdin().unwrap().write_all(text.as_bytes()).unwrap();
         let output = send.finish().unwrap();

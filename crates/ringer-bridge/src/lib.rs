@@ -21,12 +21,12 @@ mod turn;
 pub mod unheard;
 
 pub use broadcast::BROADCAST_PAUSE;
+pub use claim::Claim;
 pub use error::{Error, Result};
 pub use fetch::Fetched;
-pub use claim::Claim;
 pub use journal::{
-    Delivered, Direction, Fetch, Filter, Identity, Intake, Journal, MemberId, Message, Queue, State, Typing,
-    Via,
+    Delivered, Direction, Fetch, Filter, Identity, Intake, Journal, MemberId, Message, Queue,
+    State, Typing, Via,
 };
 pub use post::{EVERYBODY, Letter, Posted, Sent, post};
 pub use reach::occupant;

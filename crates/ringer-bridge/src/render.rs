@@ -27,7 +27,8 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
     let known = match structured {
         Structured::Known(known) => known,
         Structured::Unknown { kind, json } => {
-            let text = format!("{} sent a structured message of the type {kind}:\n{json}", message.from);
+            let text =
+                format!("{} sent a structured message of the type {kind}:\n{json}", message.from);
             return (kind.replace('_', " "), text);
         }
     };
@@ -65,7 +66,8 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
         Known::PlanApprovalRequest { request_id, from, plan_content, plan_file_path, .. } => {
             let file = plan_file_path.as_deref();
             let file = file.map_or(String::new(), |file| format!("\nThe plan is in {file}."));
-            let text = format!("{from} asks whether to go on with this plan:\n{plan_content}{file}");
+            let text =
+                format!("{from} asks whether to go on with this plan:\n{plan_content}{file}");
             ("plan for approval".into(), text + &how_to_answer(request_id, ""))
         }
         Known::PlanApprovalResponse { approved, feedback, .. } => {
@@ -221,7 +223,10 @@ mod tests {
         assert!(text.ends_with("Reason: too slow"), "{text}");
         let may_i = r#"{"type":"permission_request","request_id":"p-1","agent_id":"w","tool_name":"Bash","description":"make","input":{"command":"make"}}"#;
         let text = shown(None, may_i);
-        assert!(text.contains("w asks for permission to use Bash.\nmake\n{\"command\":\"make\"}\n"), "{text}");
+        assert!(
+            text.contains("w asks for permission to use Bash.\nmake\n{\"command\":\"make\"}\n"),
+            "{text}"
+        );
         assert!(text.contains("ringer answer p-1 --approve"), "{text}");
 
         let task = r#"{"type":"task_assignment","taskId":"2","subject":"second","description":"do it","assignedBy":"team-lead","timestamp":"t"}"#;

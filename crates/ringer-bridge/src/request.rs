@@ -63,7 +63,8 @@ impl Speaker {
         let is_new = |found: &[Request], id: &str| {
             !answered.contains(id) && found.iter().all(|known| known.id != id)
         };
-        for message in messages.iter().filter(|m| m.direction == Direction::In && m.to == self.name) {
+        for message in messages.iter().filter(|m| m.direction == Direction::In && m.to == self.name)
+        {
             if let Some(request) = Request::in_message(message).filter(|r| is_new(&found, &r.id)) {
                 found.push(request);
             }
@@ -83,9 +84,11 @@ impl Speaker {
     pub fn answer(&self, id: &str, approve: bool, reason: Option<&str>) -> Result<Answered> {
         let open = self.requests()?;
         let ids = || open.iter().map(|request| request.id.clone()).collect();
-        let request = open.iter().find(|request| request.id == id).cloned();
-        let request =
-            request.ok_or_else(|| Error::NoRequest { id: id.to_owned(), open: ids() })?;
+        // Where a worker is typed to, an `@` may have a backslash before it, and its model copies that.
+        let plain = id.replace('\\', "");
+        let is_meant = |request: &&Request| request.id == id || request.id == plain;
+        let request = open.iter().find(is_meant).cloned();
+        let request = request.ok_or_else(|| Error::NoRequest { id: id.to_owned(), open: ids() })?;
         let answer = self.words(&request, approve, reason);
         let summary = if approve { "approved" } else { "rejected" };
         let sent = self.send(&request.from, &answer.to_text(), Some(summary))?;

@@ -161,7 +161,9 @@ impl Settings {
         if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("`{key}` must be more than 0"));
         }
-        if let Some((pattern, _)) = self.spawn.names.iter().find(|(p, _)| p.matches('*').count() > 1) {
+        if let Some((pattern, _)) =
+            self.spawn.names.iter().find(|(p, _)| p.matches('*').count() > 1)
+        {
             return Err(format!("`spawn.names`: `{pattern}` has more than one *"));
         }
         if !self.delivery.template.contains("{text}") {
@@ -269,7 +271,9 @@ mod tests {
 
     #[test]
     fn a_name_decides_what_a_teammate_is() {
-        let settings = Settings::parse("[spawn]\nnames = [[\"gemini-*\", \"gemini\"], [\"x\", \"codex\"], [\"*-sh\", \"shell\"]]");
+        let settings = Settings::parse(
+            "[spawn]\nnames = [[\"gemini-*\", \"gemini\"], [\"x\", \"codex\"], [\"*-sh\", \"shell\"]]",
+        );
         let spawn = settings.unwrap().spawn;
         for (name, profile) in [
             ("gemini-one", Some("gemini")),

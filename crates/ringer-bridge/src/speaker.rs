@@ -118,7 +118,8 @@ impl Speaker {
         let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let summary = format!("{status}: {}", summary.unwrap_or(first_line).trim());
         // An empty text is an empty message, whatever the status.
-        let marked = if text.trim().is_empty() { String::new() } else { format!("[{status}] {text}") };
+        let marked =
+            if text.trim().is_empty() { String::new() } else { format!("[{status}] {text}") };
         self.send(self.lead(), &marked, Some(&summary))
     }
 
@@ -149,7 +150,8 @@ impl Speaker {
     /// Asks the lead whether it may go on as planned; the request's id, in the one form that newer versions
     /// of Claude Code show to their model.
     pub fn request_plan_approval(&self, plan: &str) -> Result<(String, Sent)> {
-        let request_id = format!("plan_approval-{}@{}", Timestamp::now().as_millisecond(), self.name);
+        let request_id =
+            format!("plan_approval-{}@{}", Timestamp::now().as_millisecond(), self.name);
         if plan.trim().is_empty() {
             return Err(ringer_teams::Error::EmptyMessage.into());
         }

@@ -47,6 +47,22 @@ impl StateDir {
         made.map_err(Error::io("create", &self.path))
     }
 
+    /// Reads a file of a command's own; one that does not exist is the default.
+    pub fn load<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
+        self.read(name)
+    }
+
+    /// Changes such a file while no other Ringer does.
+    pub fn change<T>(&self, name: &str, change: impl FnOnce(&mut T)) -> Result<()>
+    where
+        T: Serialize + DeserializeOwned + Default + PartialEq + Clone,
+    {
+        self.edit(name, |value| {
+            change(value);
+            Ok(())
+        })
+    }
+
     /// Reads a file of ours; one that does not exist is the default.
     pub(crate) fn read<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
         let path = self.path.join(name);

@@ -32,7 +32,10 @@ impl Speaker {
     /// Whether something is handed over to the worker and not known to have been shown to its model.
     pub fn is_being_handed_mail(&self) -> Result<bool> {
         let journal = Journal::open_existing(&self.state)?;
-        Ok(journal.map(|journal| journal.claimed(&self.id())).transpose()?.is_some_and(|m| !m.is_empty()))
+        Ok(journal
+            .map(|journal| journal.claimed(&self.id()))
+            .transpose()?
+            .is_some_and(|m| !m.is_empty()))
     }
 
     /// The worker's model is shown this: what was handed over and is in it has got that far. Their number.

@@ -37,7 +37,8 @@ impl Unheard {
     /// What is wrong, and what to do about it.
     pub fn words(&self) -> String {
         let Self { team, to, count, .. } = self;
-        let messages = if *count == 1 { "a message".to_owned() } else { format!("{count} messages") };
+        let messages =
+            if *count == 1 { "a message".to_owned() } else { format!("{count} messages") };
         if self.is_lead {
             format!(
                 "the lead of {team} does not read its inbox: {messages} not taken; run `ringer init`, then \

@@ -31,6 +31,7 @@ pub use payload::Payload;
 pub use process::{LONGEST_LINE, Process};
 pub use profile::{
     Body, Channel, Gear, Outfit, PLAIN, Profile, ProfileError, Rule, Shutdown, Submit, Tailor,
+    shell_word,
 };
 pub use terminals::{AnyPane, Terminals};
 pub use tmux::{TmuxPane, TmuxServers};

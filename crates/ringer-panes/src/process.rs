@@ -66,6 +66,12 @@ impl Process {
         Some(parent).filter(|pid| *pid > 1)
     }
 
+    /// The processes above this one, nearest first.
+    pub fn ancestors() -> Vec<u32> {
+        let parent = |pid: &u32| stat(*pid, 1)?.parse().ok().filter(|parent| *parent > 1);
+        std::iter::successors(Some(std::process::id()), parent).skip(1).take(64).collect()
+    }
+
     /// How long ago it was started.
     pub fn age(&self) -> Option<Duration> {
         let uptime = fs::read_to_string("/proc/uptime").ok()?;
@@ -75,21 +81,23 @@ impl Process {
         Some(Duration::from_secs_f64(uptime).saturating_sub(started))
     }
 
+    /// Whether it has not ended.
+    pub fn is_running(&self) -> bool {
+        let started = stat(self.pid, 19).and_then(|started| started.parse::<u64>().ok());
+        started == Some(self.started) && stat(self.pid, 0).is_some_and(|state| state != "Z")
+    }
+
     /// Asks it and its process group to quit, and makes them after that time. Nothing if it has ended.
     pub fn end_group(&self, patience: Duration) {
-        let is_there = || {
-            let started = stat(self.pid, 19).and_then(|started| started.parse::<u64>().ok());
-            started == Some(self.started) && stat(self.pid, 0).is_some_and(|state| state != "Z")
-        };
         let Some(group) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return };
-        if !is_there() {
+        if !self.is_running() {
             return;
         }
         for signal in [Signal::TERM, Signal::HUP, Signal::CONT] {
             kill_process_group(group, signal).ok();
         }
         let deadline = Instant::now() + patience;
-        while is_there() && Instant::now() < deadline {
+        while self.is_running() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
         // Whoever of the group is left.

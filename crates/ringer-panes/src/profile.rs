@@ -13,7 +13,7 @@ use std::time::Duration;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-pub use self::gear::{Gear, Outfit, Tailor};
+pub use self::gear::{Gear, Outfit, Tailor, shell_word};
 
 /// The profiles that are built in, by name.
 const BUILT_IN: [(&str, &str); 5] = [

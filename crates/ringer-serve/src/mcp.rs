@@ -66,7 +66,8 @@ type Find = dyn Fn() -> Result<Speaker, Refusal> + Send + Sync;
 pub fn serve_worker(
     find: impl Fn() -> Result<Speaker, Refusal> + Send + Sync + 'static,
 ) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let tools = Tools { find: Arc::new(find), fetched: Arc::default() };
     let fetched = tools.fetched.clone();
     runtime.block_on(async move {
@@ -196,7 +197,8 @@ impl Tools {
     /// them: use it only for what everybody must know now.
     #[tool]
     async fn broadcast(&self, Parameters(args): Parameters<Broadcast>) -> CallToolResult {
-        self.run(move |speaker| sent(&speaker.broadcast(&args.message, args.summary.as_deref())?)).await
+        self.run(move |speaker| sent(&speaker.broadcast(&args.message, args.summary.as_deref())?))
+            .await
     }
 
     /// List everybody on your team: names to send messages to, who leads it, and which one is you.
@@ -221,7 +223,8 @@ impl Tools {
                 let mut messages = Vec::new();
                 if !args.unread_only {
                     for mailbox in speaker.team().mailboxes(speaker.name())? {
-                        messages.extend(mailbox.read()?.entries().filter(|e| e.read).map(|entry| {
+                        messages
+                            .extend(mailbox.read()?.entries().filter(|e| e.read).map(|entry| {
                             json!({
                                 "from": entry.from, "summary": entry.summary, "text": entry.text,
                                 "sent_at": entry.timestamp, "unread": false,
@@ -255,7 +258,10 @@ impl Tools {
     /// Answer a request to shut down. With `approve` true you agree, and are ended a moment later: finish
     /// and report first. With false, give the reason, and go on.
     #[tool]
-    async fn shutdown_response(&self, Parameters(args): Parameters<ShutdownResponse>) -> CallToolResult {
+    async fn shutdown_response(
+        &self,
+        Parameters(args): Parameters<ShutdownResponse>,
+    ) -> CallToolResult {
         self.run(move |speaker| {
             let answered =
                 speaker.answer(&args.request_id, args.approve, args.reason.as_deref())?;
@@ -329,7 +335,8 @@ fn sent(all: &Sent) -> Result<Value, Refusal> {
     if to.is_empty() {
         let why = failed.first().cloned().unwrap_or_default();
         let code = why["error"].as_str().unwrap_or("agent_not_found").to_owned();
-        let message = why["message"].as_str().unwrap_or("there is nobody else on the team").to_owned();
+        let message =
+            why["message"].as_str().unwrap_or("there is nobody else on the team").to_owned();
         return Err(Refusal { code, message, hint: None });
     }
     Ok(json!({"success": failed.is_empty(), "sent_to": to, "failed": failed}))

@@ -173,6 +173,38 @@ impl<'a> Object<'a> {
         array.map(|a| a.items.iter().copied().filter_map(string).collect()).unwrap_or_default()
     }
 
+    /// [`Object::with`], for an object that may have no field yet: then that one is on a line of its own,
+    /// at this depth.
+    pub(crate) fn with_at(&self, key: &str, value: &str, depth: usize) -> String {
+        if !self.fields.is_empty() {
+            return self.with(key, value);
+        }
+        let (inner, outer) = (line_break(depth), line_break(depth.saturating_sub(1)));
+        let close = self.text.rfind('}').map_or("", |at| &self.text[at + 1..]);
+        format!("{{{inner}{}: {value}{outer}}}{close}", quoted(key))
+    }
+
+    /// The text without one field, every other byte as it was.
+    pub(crate) fn without(&self, key: &str) -> String {
+        let Some(place) = self.fields.iter().position(|(name, _)| name == key) else {
+            return self.text.to_owned();
+        };
+        let end = |field: &(String, &str)| offset(self.text, field.1) + field.1.len();
+        let open = self.text.find('{').map_or(0, |i| i + 1);
+        let (from, to) = (end(&self.fields[place]), self.text);
+        match (place.checked_sub(1), self.fields.get(place + 1)) {
+            (Some(before), _) => [&to[..end(&self.fields[before])], &to[from..]].concat(),
+            (None, Some(_)) => {
+                let comma = to[from..].find(',').map_or(from, |i| from + i + 1);
+                [&to[..open], &to[comma..]].concat()
+            }
+            (None, None) => {
+                let close = to.rfind('}').unwrap_or(to.len());
+                [&to[..open], &to[close..]].concat()
+            }
+        }
+    }
+
     /// The text with one field set, every other byte as it was.
     pub(crate) fn with(&self, key: &str, value: &str) -> String {
         if let Some(old) = self.get(key) {

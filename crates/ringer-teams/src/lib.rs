@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod claude_settings;
 mod config;
 mod draft;
 mod edit;

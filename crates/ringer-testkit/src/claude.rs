@@ -77,6 +77,21 @@ impl Claude {
         Ok(claude)
     }
 
+    /// Where a Claude Code below `root` has its home, before it is started.
+    pub fn home_below(root: &Path) -> PathBuf {
+        root.join("home")
+    }
+
+    /// Its home.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Its tmux server, in which it opens panes for teammates.
+    pub fn tmux_socket(&self) -> &Path {
+        &self.socket
+    }
+
     /// Claude Code's directory.
     pub fn dir(&self) -> PathBuf {
         self.home.join(".claude")
@@ -108,6 +123,12 @@ impl Claude {
         turns: impl IntoIterator<Item = Turn>,
         end: &str,
     ) -> Result<()> {
+        self.begin(prompt, turns)?;
+        self.wait("the end of the turn", || self.screen().contains(end).then_some(()))
+    }
+
+    /// Somebody types this prompt, and it begins to do these things.
+    pub fn begin(&self, prompt: &str, turns: impl IntoIterator<Item = Turn>) -> Result<()> {
         self.model.queue(turns);
         let typed = || {
             self.tmux(&["send-keys", "-t", "lead", "-l", prompt]).ok()?;
@@ -116,7 +137,12 @@ impl Claude {
         };
         self.wait("the typed prompt", typed)?;
         self.tmux(&["send-keys", "-t", "lead", "Enter"])?;
-        self.wait("the end of the turn", || self.screen().contains(end).then_some(()))
+        Ok(())
+    }
+
+    /// Somebody presses this key, as tmux calls it.
+    pub fn press(&self, key: &str) -> Result<()> {
+        self.tmux(&["send-keys", "-t", "lead", key]).map(drop)
     }
 
     /// The team that it leads: made with `TeamCreate` where that exists, else the session's own.
@@ -165,7 +191,8 @@ impl Claude {
             .with_context(|| format!("Claude Code {}, screen:\n{}", self.version, self.screen()))
     }
 
-    fn tmux(&self, arguments: &[&str]) -> Result<String> {
+    /// Asks its tmux server.
+    pub fn tmux(&self, arguments: &[&str]) -> Result<String> {
         let output = command("tmux")
             .arg("-S")
             .arg(&self.socket)

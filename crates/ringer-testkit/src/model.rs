@@ -11,6 +11,7 @@ mod script;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 use anyhow::Result;
 use axum::Router;
@@ -35,6 +36,8 @@ pub enum Turn {
     Say(String),
     /// Calls a tool, by name and with the JSON of its input.
     Use(String, String),
+    /// Does what follows from what the user said last.
+    React(fn(&str) -> Self),
     /// Says something, but not to the end before [`Model::release`]: until then the agent is busy.
     Hold(String),
 }
@@ -107,7 +110,22 @@ impl Model {
 
     /// Whether it was ever shown this text, by whomever.
     pub fn saw(&self, text: &str) -> bool {
-        self.shared.script().saw(text)
+        !self.shared.script().saw(text).is_empty()
+    }
+
+    /// When it was first shown this text.
+    pub fn saw_at(&self, text: &str) -> Option<Instant> {
+        self.shared.script().saw(text).into_iter().min()
+    }
+
+    /// How often the longest conversation that it was shown has this text in it; both as JSON.
+    pub fn count(&self, text: &str) -> usize {
+        self.shared.script().count(text)
+    }
+
+    /// When it last called this tool.
+    pub fn called_at(&self, tool: &str) -> Option<Instant> {
+        self.shared.script().called(tool)
     }
 
     /// What the user's side said, in order, once each, as it arrived here; no results of tools, and

@@ -10,18 +10,19 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::verbs::{
-    answer, attach, daemon, demo, down, hook, inbox, log, mcp, members, profiles, register, remove,
-    reply, run, send, status, stop, teams, up,
+    answer, attach, daemon, demo, down, hook, inbox, init, log, mcp, members, profiles, register,
+    remove, reply, run, send, status, stop, teammate, teams, up,
 };
 
 const EXAMPLES: &str = "\
 Examples:
   ringer demo                                         all of it, in a temporary directory
+  ringer init                                         once: Claude Code's lead hears its workers
   ringer run gemini                                   Gemini CLI, here, on the team of this directory
   ringer register rust-impl --pane tmux:%3            a worker that runs in tmux already
   ringer status                                       who is on which team, and what waits why
   ringer log --follow                                 every message, and what becomes of it
-  ringer send --from rust-impl --to team-lead 'done'  an answer
+  ringer reply --status success 'All tests pass.'     an answer, from within a worker
 
 Without --team, Ringer takes RINGER_TEAM, else the newest live team whose lead works in this
 directory or above it. Exit status: 0 done, 1 not done, 2 wrong usage.";
@@ -66,6 +67,7 @@ pub(crate) struct TeamArg {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Init(init::Init),
     Run(run::Run),
     Attach(attach::Attach),
     Stop(stop::Stop),
@@ -84,6 +86,7 @@ enum Verb {
     Inbox(inbox::Inbox),
     Mcp(mcp::Mcp),
     Hook(hook::Hook),
+    Teammate(teammate::Teammate),
     Daemon(daemon::Daemon),
     Demo(demo::Demo),
 }
@@ -94,8 +97,10 @@ impl Cli {
         let done = match self.verb {
             // It ends as its worker does.
             Verb::Run(verb) => return verb.run(&context, &self.globals),
+            Verb::Teammate(verb) => return verb.run(&context, &self.globals),
             // What its agent makes of it is in the exit status.
             Verb::Hook(verb) => return verb.run(&context),
+            Verb::Init(verb) => verb.run(&context),
             Verb::Attach(verb) => verb.run(&context),
             Verb::Stop(verb) => verb.run(&context),
             Verb::Profiles(verb) => verb.run(&context),

@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringer_bridge::daemon::Client;
-use ringer_bridge::{Settings, Speaker, StateDir};
+use ringer_bridge::{Roster, Settings, Speaker, StateDir};
+use ringer_panes::{Occupant, Process};
 use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
 
@@ -98,15 +99,28 @@ impl Context {
         }
     }
 
-    /// The worker that this process works for: who it is comes from its environment alone.
+    /// The worker that this process works for: who it is comes from its surroundings alone. That is what
+    /// `ringer run` has put into its environment, or the pane that it was registered in.
     pub(crate) fn speaker(&self) -> Result<Speaker, Failure> {
-        let Some(name) = variable("RINGER_MEMBER") else {
-            let message = "RINGER_MEMBER is not set: this is not a worker that `ringer run` started";
+        if let Some(name) = variable("RINGER_MEMBER") {
+            let team = self.team(&TeamArg { team: None })?;
+            return Ok(Speaker::new(&self.state, team, &name)?);
+        }
+        let roster = Roster::load(&self.state)?;
+        let above = Process::ancestors();
+        let is_there = |occupant: &Occupant| {
+            let run = occupant.foreground.as_ref();
+            run.is_some_and(|run| above.contains(&run.pid) && run.is_running())
+        };
+        let found = roster.members.iter().find(|m| m.occupant.as_ref().is_some_and(is_there));
+        let Some(entry) = found else {
+            let message =
+                "this is no worker: RINGER_MEMBER is not set, and it runs in no pane of one";
             return Err(Failure::new("not_a_worker", message)
                 .hint("to speak as somebody else, use `ringer send --from NAME --to team-lead`"));
         };
-        let team = self.team(&TeamArg { team: None })?;
-        Ok(Speaker::new(&self.state, team, &name)?)
+        let team = self.claude.team(&entry.team)?;
+        Ok(Speaker::new(&self.state, team, &entry.name)?)
     }
 
     /// The environment that lets `ringer` in a worker find the same directories, and know who it is.

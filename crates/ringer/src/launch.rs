@@ -5,7 +5,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -54,8 +54,9 @@ impl Launch<'_> {
         }
         let dir = socket_dir(&context.state, context.runtime_dir.as_deref())?;
         let socket = dir.join(format!("{name}-{}.sock", std::process::id()));
-        let file = SettingsFile(socket.with_extension("json"));
-        let (command, geared) = self.command(&file.0)?;
+        let file =
+            SettingsFile(safe_place(context, &format!("{name}-{}.json", std::process::id())));
+        let (command, geared) = self.command(file.0.as_deref())?;
         let host = Host::start(&command, &socket, self.hosted)?;
         let place = Place { launch: self, socket: &socket };
         place.take(&command, geared && self.profile.gear.hooks)?;
@@ -70,14 +71,14 @@ impl Launch<'_> {
     }
 
     /// What is run, with all that the worker is handed; whether it is handed our tools.
-    fn command(&self, file: &Path) -> Result<(WorkerCommand, bool), Failure> {
+    fn command(&self, file: Option<&Path>) -> Result<(WorkerCommand, bool), Failure> {
         let context = self.context;
         let ringer = std::env::current_exe()?;
         let gear = &self.profile.gear;
         let tailor = Tailor {
             programs: &self.profile.programs,
             ringer: &ringer,
-            file,
+            file: file.unwrap_or(Path::new("")),
             words: &[],
             variable,
         };
@@ -85,13 +86,16 @@ impl Launch<'_> {
             let replaced = gear.base.as_ref().is_some_and(|(base, _)| base == *name);
             !replaced && variable(name).is_some()
         });
-        let outfit = match taken {
+        let trouble = match taken {
+            Some(name) => Some(format!("{name} is set already")),
+            None if gear.file.is_some() && file.is_none() => {
+                Some("there is no directory for its settings that only you can write to".to_owned())
+            }
+            None => None,
+        };
+        let outfit = match trouble {
             None => gear.outfit(self.words, &tailor),
-            Some(name) => Outfit {
-                words: self.words.to_vec(),
-                trouble: Some(format!("{name} is set already")),
-                ..Outfit::default()
-            },
+            trouble => Outfit { words: self.words.to_vec(), trouble, ..Outfit::default() },
         };
         if let Some(trouble) = &outfit.trouble {
             let name = self.name;
@@ -99,7 +103,7 @@ impl Launch<'_> {
                 "warning: {name} has none of Ringer's tools: {trouble}; it can answer with `ringer reply`"
             ));
         }
-        if let Some(text) = &outfit.file {
+        if let (Some(text), Some(file)) = (&outfit.file, file) {
             let mut open = OpenOptions::new();
             let new = open.write(true).create(true).truncate(true).mode(0o600).open(file);
             new.and_then(|mut new| new.write_all(text.as_bytes()))?;
@@ -114,12 +118,29 @@ impl Launch<'_> {
 }
 
 /// A settings file of ours; it goes with its worker.
-struct SettingsFile(PathBuf);
+struct SettingsFile(Option<PathBuf>);
 
 impl Drop for SettingsFile {
     fn drop(&mut self) {
-        std::fs::remove_file(&self.0).ok();
+        if let Some(path) = &self.0 {
+            std::fs::remove_file(path).ok();
+        }
     }
+}
+
+/// Where a settings file can be that nobody else could have written: Gemini CLI takes none from a directory
+/// below one that others can write to.
+fn safe_place(context: &Context, name: &str) -> Option<PathBuf> {
+    let others_write = |dir: &Path| {
+        let meta = dir.metadata();
+        meta.map_or(true, |meta| !meta.is_dir() || meta.permissions().mode() & 0o022 != 0)
+    };
+    let dirs = [
+        socket_dir(&context.state, context.runtime_dir.as_deref()).ok(),
+        Some(context.state.path().to_owned()),
+    ];
+    let mut dirs = dirs.into_iter().flatten();
+    dirs.find(|dir| !dir.ancestors().any(others_write)).map(|dir| dir.join(name))
 }
 
 /// A worker's place on a team; it is given up in the end, whatever happens.

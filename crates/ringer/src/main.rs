@@ -9,6 +9,7 @@ mod output;
 mod program;
 mod verbs;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -16,7 +17,7 @@ use clap::Parser;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::try_parse_from(words()) {
         Ok(cli) => cli,
         // Scripts that ask for JSON get it for their own mistakes too.
         Err(error) if error.use_stderr() && std::env::args().any(|arg| arg == "--json") => {
@@ -32,4 +33,13 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => failure.report(json),
     }
+}
+
+/// The command line. Claude Code runs one program with its own options for a teammate, and that is us.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "--agent-id") {
+        words.insert(1, "teammate".into());
+    }
+    words
 }

@@ -65,6 +65,12 @@ impl Output {
         out.flush()
     }
 
+    /// A question, on stderr, with the answer to come behind it.
+    pub(crate) fn ask(self, question: &str) {
+        let mut out = anstream::stderr();
+        write!(out, "{}", clean(question)).and_then(|()| out.flush()).ok();
+    }
+
     /// A word on the side, on stderr. If nobody can hear it, so be it.
     pub(crate) fn note(self, note: &str) {
         writeln!(anstream::stderr(), "{}", clean(note)).ok();

@@ -18,8 +18,8 @@ mod who;
 use std::time::{Duration, Instant, SystemTime};
 
 use ringer_panes::{
-    Body, Gate, Holding, LONGEST_LINE, Needle, Occupant, Pane, Payload, Process, Profile, Screen, Sight,
-    Submit,
+    Body, Gate, Holding, LONGEST_LINE, Needle, Occupant, Pane, Payload, Process, Profile, Screen,
+    Sight, Submit,
 };
 use ringer_teams::stored;
 use tracing::warn;

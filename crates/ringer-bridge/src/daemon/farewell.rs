@@ -95,7 +95,9 @@ pub(super) fn retire(claude: &ClaudeDir, shared: &Shared, id: &MemberId) -> Resu
         Roster::strike(&shared.state, &id.team_dir, Some(&id.name))?;
         last = now;
     }
-    if !last.native && let Some(team) = team(claude, id)? {
+    if !last.native
+        && let Some(team) = team(claude, id)?
+    {
         SyntheticMemberService::remove(&team, &id.name)?;
     }
     info!(member = %id, "shut down");

@@ -11,8 +11,8 @@ use super::shared::Shared;
 use super::status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 use super::watcher::Watching;
 use super::{Identification, Options};
-use crate::unheard::unheard;
 use crate::roster::{Roster, RosterEntry};
+use crate::unheard::unheard;
 
 /// What the core knew when it was asked.
 pub(crate) struct Report {

@@ -46,10 +46,8 @@ pub(crate) fn visit(claude: &ClaudeDir, state: &StateDir, dir: &Path) -> Result<
     };
     let mut ours: Vec<&RosterEntry> = roster.on(dir).filter(is_there).collect();
     // Who was put there by Claude Code is not ours to put back, nor is who is about to go.
-    let is_missing =
-        |entry: &&RosterEntry| !is_there(entry) && !entry.native && !entry.retiring;
-    let missing: Vec<&str> =
-        roster.on(dir).filter(is_missing).map(|entry| &*entry.name).collect();
+    let is_missing = |entry: &&RosterEntry| !is_there(entry) && !entry.native && !entry.retiring;
+    let missing: Vec<&str> = roster.on(dir).filter(is_missing).map(|entry| &*entry.name).collect();
     if !missing.is_empty() {
         visit.restored = true;
         for (name, outcome) in put_back(state, &team, &missing)? {

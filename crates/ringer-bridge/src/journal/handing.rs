@@ -114,7 +114,8 @@ impl Journal {
     /// Whether the worker has it.
     pub(crate) fn is_delivered(&self, id: i64) -> Result<bool> {
         self.read(|connection| {
-            let mut state = connection.prepare_cached("SELECT state FROM messages WHERE id = ?1")?;
+            let mut state =
+                connection.prepare_cached("SELECT state FROM messages WHERE id = ?1")?;
             Ok(state.query_row([id], |row| row.get::<_, State>(0))? == State::Delivered)
         })
     }

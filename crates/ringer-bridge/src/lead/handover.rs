@@ -12,7 +12,7 @@
 //! What the lead's own poller takes between our look and our taking is not there any more when we take,
 //! and so is not ours.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use ringer_teams::{Entry, Inbox, Mailbox, Team, stored};
 use serde::{Deserialize, Serialize};
@@ -73,10 +73,10 @@ impl Handover {
 pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Handover>> {
     let boxes = inboxes(team)?;
     let mut found: Vec<(&Mailbox, Entry)> = Vec::new();
-    let mut unread: HashMap<Identity, usize> = HashMap::new();
+    let mut unread: HashSet<Identity> = HashSet::new();
     for mailbox in &boxes {
         for entry in mailbox.read()?.entries().filter(|entry| !entry.read) {
-            *unread.entry(Identity::of(entry)).or_default() += 1;
+            unread.insert(Identity::of(entry));
             if left_to_claude(team, entry, mailbox.path()).is_zero() {
                 found.push((mailbox, entry.clone()));
             }
@@ -85,7 +85,7 @@ pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Hand
     let noted: Handovers = state.read(FILE)?;
     let team_dir = team.dir().display().to_string();
     let is_lost = |open: &&Open| open.team_dir == team_dir && !open.by.is_alive();
-    let is_left = |entry: &Entry| !unread.contains_key(&Identity::of(entry));
+    let is_left = |entry: &Entry| !unread.contains(&Identity::of(entry));
     let lost: Vec<Entry> = noted
         .open
         .iter()
@@ -111,7 +111,7 @@ pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Hand
     let planned: Vec<&Entry> = lost.iter().chain(found.iter().map(|(_, entry)| entry)).collect();
     let open = Open { by: by.clone(), team_dir: team_dir.clone(), entries: raw(&planned) };
     state.edit(FILE, |all: &mut Handovers| {
-        all.open.retain(|open| open.by != by && !(open.team_dir == team_dir && !open.by.is_alive()));
+        all.open.retain(|open| open.by != by && (open.team_dir != team_dir || open.by.is_alive()));
         all.open.push(open);
         Ok(())
     })?;
@@ -147,16 +147,20 @@ pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Hand
 fn take_out(team: &Team, boxes: &[Mailbox], found: &[(&Mailbox, Entry)]) -> Result<Vec<Entry>> {
     let mut taken = Vec::new();
     for mailbox in boxes {
-        let ids: HashMap<Identity, ()> = found
+        let ids: HashSet<Identity> = found
             .iter()
             .filter(|(from, _)| *from == mailbox)
-            .map(|(_, entry)| (Identity::of(entry), ()))
+            .map(|(_, entry)| Identity::of(entry))
             .collect();
         if ids.is_empty() {
             continue;
         }
-        let is_ours = |entry: &Entry| !entry.read && ids.contains_key(&Identity::of(entry));
-        let done = if is_implicit(team) { mailbox.take(is_ours)? } else { mailbox.take_marking(is_ours)? };
+        let is_ours = |entry: &Entry| !entry.read && ids.contains(&Identity::of(entry));
+        let done = if is_implicit(team) {
+            mailbox.take(is_ours)?
+        } else {
+            mailbox.take_marking(is_ours)?
+        };
         taken.extend(done.value);
     }
     Ok(taken)

@@ -129,7 +129,7 @@ fn inside_quotes(value: &str) -> String {
 }
 
 /// A word that a shell takes as it is.
-fn shell_word(word: &str) -> String {
+pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.+,:@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

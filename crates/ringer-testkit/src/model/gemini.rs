@@ -48,6 +48,7 @@ pub(super) fn answer(path: &str, request: &Value, turn: &Turn) -> Reply {
             json!({"text": r#"{"reasoning": "scripted", "model_choice": "pro"}"#})
         }
         Turn::Say(text) | Turn::Hold(text) => json!({"text": text}),
+        Turn::React(_) => unreachable!("the script has asked it"),
         Turn::Use(name, input) => {
             let input: Value = serde_json::from_str(input).unwrap_or_default();
             json!({"functionCall": {"name": name, "args": input}})

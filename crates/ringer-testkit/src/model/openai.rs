@@ -91,6 +91,7 @@ fn response(number: usize, turn: &Turn) -> (Vec<Value>, Vec<Value>) {
             end.push(delta(second));
             message(json!([{"type": "output_text", "text": text, "annotations": []}]))
         }
+        Turn::React(_) => unreachable!("the script has asked it"),
         Turn::Use(name, input) => {
             let call = format!("call_scripted{number:06}");
             json!({"type": "function_call", "id": item_id, "call_id": call, "name": name,
@@ -122,6 +123,7 @@ fn completion(model: &Value, number: usize, turn: &Turn) -> (Vec<Value>, Vec<Val
             end.push(chunk(json!({"content": second}), None));
             "stop"
         }
+        Turn::React(_) => unreachable!("the script has asked it"),
         Turn::Use(name, input) => {
             let id = format!("call_scripted{number:06}");
             let call = json!({"index": 0, "id": id, "type": "function",

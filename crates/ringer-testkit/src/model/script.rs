@@ -3,6 +3,7 @@
 //! Owns the order of turns and the record of requests. It knows no dialect but by name.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -16,7 +17,10 @@ const CONVERSATION: [&str; 3] = ["messages", "contents", "input"];
 #[derive(Debug, Default)]
 pub(super) struct Script {
     turns: VecDeque<Turn>,
-    requests: Vec<Value>,
+    /// Each with when it came.
+    requests: Vec<(Instant, Value)>,
+    /// Tools that were called, and when.
+    calls: Vec<(Instant, String)>,
     prompts: Vec<String>,
     tools: Vec<String>,
     /// What the user said in each conversation, as it was repeated last.
@@ -32,7 +36,8 @@ impl Script {
     /// Keeps a request; what to answer, and the how many-th request it was. Agents also ask for
     /// titles and the like: not a turn.
     pub(super) fn take(&mut self, dialect: Dialect, request: &Value) -> (Turn, usize) {
-        self.requests.push(request.clone());
+        let now = Instant::now();
+        self.requests.push((now, request.clone()));
         let tools = dialect.tool_names(request);
         if !tools.is_empty() {
             self.tools = tools;
@@ -41,15 +46,42 @@ impl Script {
             self.hear(dialect.user_texts(request));
             self.turns.pop_front()
         });
-        (turn.flatten().unwrap_or_else(|| Turn::say(".")), self.requests.len())
+        let mut turn = turn.flatten().unwrap_or_else(|| Turn::say("."));
+        if let Turn::React(react) = turn {
+            turn = react(&dialect.user_texts(request).pop().unwrap_or_default());
+        }
+        if let Turn::Use(tool, _) = &turn {
+            self.calls.push((now, tool.clone()));
+        }
+        (turn, self.requests.len())
     }
 
-    /// Whether a conversation had this text in it.
-    pub(super) fn saw(&self, text: &str) -> bool {
+    /// The requests whose conversation had this text in it: when each came.
+    pub(super) fn saw(&self, text: &str) -> Vec<Instant> {
+        // As JSON writes it.
+        let text = Value::from(text).to_string();
+        let text = &text[1..text.len() - 1];
         let shown = |request: &Value| {
             CONVERSATION.iter().any(|key| request[*key].to_string().contains(text))
         };
-        self.requests.iter().any(shown)
+        self.requests.iter().filter(|(_, request)| shown(request)).map(|(at, _)| *at).collect()
+    }
+
+    /// How often the last request of a turn has this text in its conversation.
+    pub(super) fn count(&self, text: &str) -> usize {
+        let turns = self.requests.iter().rev().map(|(_, request)| request);
+        let longest = turns.max_by_key(|request| {
+            CONVERSATION.iter().map(|key| request[*key].as_array().map_or(0, Vec::len)).max()
+        });
+        let said = |request: &Value| {
+            CONVERSATION.iter().map(|key| request[*key].to_string().matches(text).count()).sum()
+        };
+        longest.map_or(0, said)
+    }
+
+    /// When a tool was called last.
+    pub(super) fn called(&self, tool: &str) -> Option<Instant> {
+        self.calls.iter().rev().find(|(_, name)| name == tool).map(|(at, _)| *at)
     }
 
     /// What the user's side said.
@@ -128,6 +160,6 @@ mod tests {
             (number, script.prompts(), script.tools()),
             (2, &["go".to_owned()][..], &["Bash".to_owned()][..])
         );
-        assert!(script.saw("title?"));
+        assert!(!script.saw("title?").is_empty());
     }
 }

@@ -18,13 +18,12 @@ pub(crate) struct Mcp {}
 
 impl Mcp {
     pub(crate) fn run(self, context: Context) -> Result<(), Failure> {
-        let find = move || context.speaker().map_err(refusal);
-        serve_worker(find)
-            .map_err(|e| Failure::new("internal_error", "the tools ended").cause(&e))
+        let find = move || context.speaker().map_err(|failure| refusal(&failure));
+        serve_worker(find).map_err(|e| Failure::new("internal_error", "the tools ended").cause(&e))
     }
 }
 
-fn refusal(failure: Failure) -> Refusal {
+fn refusal(failure: &Failure) -> Refusal {
     let (code, hint) = (failure.code().to_owned(), failure.hint_text().map(str::to_owned));
     Refusal { code, message: failure.message().to_owned(), hint }
 }

@@ -1,0 +1,1 @@
+//! A lead with hooks: what it hears, and when.

@@ -1,0 +1,16 @@
+//! The way back: real Claude Code leads of three generations, real Gemini CLI workers in every kind of
+//! terminal, and what goes between them. The models are scripted.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod crowd;
+mod lead;
+mod native;
+mod round_trip;
+#[path = "../scene/mod.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod scene;
+#[path = "../panes/seat.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod seat;
+mod stage;

@@ -1,0 +1,1 @@
+//! Claude's own Agent call makes a worker.
