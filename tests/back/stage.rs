@@ -43,14 +43,16 @@ impl Stage {
         if let [first, rest @ ..] = init {
             scene.run(&[&[*first, "--yes"], rest].concat());
         }
-        let claude = Claude::start(version, &root).unwrap();
+        fs::create_dir_all(cache_dir()).unwrap();
+        let safe = tempfile::Builder::new().prefix("run-").tempdir_in(cache_dir()).unwrap();
+        let variables = [("XDG_RUNTIME_DIR".to_owned(), safe.path().display().to_string())];
+        let options = ["--dangerously-skip-permissions"];
+        let claude = Claude::start_with(version, &root, (160, 50), &options, &variables).unwrap();
         let team = claude.team("exo-root").unwrap();
         let config: Value =
             serde_json::from_str(&fs::read_to_string(team.join("config.json")).unwrap()).unwrap();
         scene.team = config["name"].as_str().unwrap().to_owned();
         let daemon = scene.start();
-        fs::create_dir_all(cache_dir()).unwrap();
-        let safe = tempfile::Builder::new().prefix("run-").tempdir_in(cache_dir()).unwrap();
         Self { claude, _daemon: daemon, safe, scene }
     }
 
@@ -91,8 +93,9 @@ impl Stage {
     pub(crate) fn wait(&self, what: &str, condition: impl Fn() -> bool) {
         let waited = wait_for(what, PATIENCE, || condition().then_some(()));
         if waited.is_err() {
-            let screen = self.claude.screen();
-            panic!("waited {PATIENCE:?} for {what}\n--- lead\n{screen}{}", self.scene.all());
+            let (screen, end) = (self.claude.screen(), self.claude.model().end());
+            let all = self.scene.all();
+            panic!("waited {PATIENCE:?} for {what}\n--- lead\n{screen}--- its model\n{end}{all}");
         }
     }
 

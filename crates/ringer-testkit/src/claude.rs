@@ -38,15 +38,17 @@ pub struct Claude {
 impl Claude {
     /// Starts this version below `root` and waits for its prompt.
     pub fn start(version: &str, root: &Path) -> Result<Self> {
-        Self::start_with(version, root, (160, 50), &["--dangerously-skip-permissions"])
+        Self::start_with(version, root, (160, 50), &["--dangerously-skip-permissions"], &[])
     }
 
-    /// The same, in a terminal of so many columns and rows, and with these options.
+    /// The same, in a terminal of so many columns and rows, with these options, and these variables for it
+    /// and whatever runs beside it.
     pub fn start_with(
         version: &str,
         root: &Path,
         size: (u16, u16),
         options: &[&str],
+        variables: &[(String, String)],
     ) -> Result<Self> {
         let program = npm_package("@anthropic-ai/claude-code", version)?.join(".bin/claude");
         let claude = Self {
@@ -65,7 +67,8 @@ impl Claude {
         arguments.push(claude.work.display().to_string());
         let teams = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS".to_owned(), "1".to_owned());
         let environment = environment(&claude.home, &claude.model.url());
-        for (name, value) in environment.into_iter().chain([teams]) {
+        let variables = variables.iter().cloned();
+        for (name, value) in environment.into_iter().chain([teams]).chain(variables) {
             arguments.extend(["-e".to_owned(), format!("{name}={value}")]);
         }
         let program = program.display().to_string();

@@ -123,6 +123,11 @@ impl Model {
         self.shared.script().count(text)
     }
 
+    /// The end of the last conversation that it was shown.
+    pub fn end(&self) -> String {
+        self.shared.script().end()
+    }
+
     /// When it last called this tool.
     pub fn called_at(&self, tool: &str) -> Option<Instant> {
         self.shared.script().called(tool)

@@ -48,6 +48,13 @@ impl Running {
         Ok(status.success())
     }
 
+    /// Kills it with SIGKILL; what it had written by then, and how it ended.
+    pub fn kill_with_output(mut self) -> Result<Output> {
+        let mut child = self.0.take().expect("taken only at the end");
+        child.kill().ok();
+        Ok(child.wait_with_output()?)
+    }
+
     /// Closes its input and waits for its end.
     pub fn finish(mut self) -> Result<Output> {
         let mut child = self.0.take().expect("taken only at the end");

@@ -56,7 +56,7 @@ fn play(root: &Path) -> Result<[Window; 2]> {
     put(&gemini.cwd.join("src/prices.rs"), SOURCE);
     set_look(&root.join("home/.gemini/settings.json"))?;
     let options = ["--permission-mode", "default"];
-    let claude = Claude::start_with("2.1.325", root, SIZE, &options)?;
+    let claude = Claude::start_with("2.1.325", root, SIZE, &options, &[])?;
     let tmux = Tmux::start(&made(root.join("worker"))?)?;
     let pane = run_gemini(&tmux, &gemini)?;
     let shows = |text: &str| {

@@ -18,10 +18,14 @@ pub(super) fn speaks(path: &str) -> bool {
     path == "/v1/messages"
 }
 
+/// What some versions ask behind the user's back, with tools and all.
+const SUGGESTION: &str = "[SUGGESTION MODE";
+
 /// Whether a request is a turn of the agent. Claude Code also asks for titles and the like, and offers
-/// no tools for it.
+/// no tools for it, and for what the user may want next.
 pub(super) fn is_turn(request: &Value) -> bool {
-    !tool_names(request).is_empty()
+    let last = user_texts(request).pop().unwrap_or_default();
+    !tool_names(request).is_empty() && !last.starts_with(SUGGESTION)
 }
 
 /// What the user said, in order, in all of the conversation that the request repeats.

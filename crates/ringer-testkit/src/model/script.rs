@@ -79,6 +79,19 @@ impl Script {
         longest.map_or(0, said)
     }
 
+    /// The end of the last conversation, for somebody who wonders what went wrong.
+    pub(super) fn end(&self) -> String {
+        let mut found = None;
+        for (_, request) in self.requests.iter().rev() {
+            found = CONVERSATION.iter().find_map(|key| request[*key].as_array());
+            if found.is_some() {
+                break;
+            }
+        }
+        let messages = found.map_or(&[][..], |all| &all[all.len().saturating_sub(6)..]);
+        messages.iter().map(|message| format!("{message}\n")).collect()
+    }
+
     /// When a tool was called last.
     pub(super) fn called(&self, tool: &str) -> Option<Instant> {
         self.calls.iter().rev().find(|(_, name)| name == tool).map(|(at, _)| *at)
