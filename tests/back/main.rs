@@ -14,3 +14,5 @@ mod scene;
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod seat;
 mod stage;
+mod tools;
+mod worker;

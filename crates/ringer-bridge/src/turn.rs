@@ -29,33 +29,47 @@ impl Speaker {
         Ok(confirmed)
     }
 
-    /// Whether something is handed over to the worker and not known to have been shown to its model.
-    pub fn is_being_handed_mail(&self) -> Result<bool> {
-        let journal = Journal::open_existing(&self.state)?;
-        Ok(journal
-            .map(|journal| journal.claimed(&self.id()))
-            .transpose()?
-            .is_some_and(|m| !m.is_empty()))
+    /// The worker was given a prompt: a new turn begins. What was handed over in the last one, and not
+    /// answered to, is forgotten, unless the prompt is just that. Their number.
+    pub fn turn_begins(&self, prompt: &str, template: &str) -> Result<usize> {
+        let prompt = squeezed(prompt);
+        self.forgotten(|message| {
+            let words = squeezed(&render(template, message, &message.text));
+            let is_long = words.chars().count() > LONG;
+            !prompt.contains(&words) && !(is_long && prompt.contains(head(&words)))
+        })
     }
 
-    /// The worker's model is shown this: what was handed over and is in it has got that far. Their number.
-    pub fn shown_to_model(&self, text: &str, template: &str) -> Result<usize> {
+    /// The worker's turn was cancelled, and what it was handed is forgotten. Their number.
+    pub fn turn_cancelled(&self) -> Result<usize> {
+        self.forgotten(|_| true)
+    }
+
+    /// Lets go of what was handed over, if it is such that the worker has forgotten it.
+    fn forgotten(&self, is_forgotten: impl Fn(&Message) -> bool) -> Result<usize> {
         let Some(journal) = Journal::open_existing(&self.state)? else {
             return Ok(0);
         };
-        let text = squeezed(&text.replace("&lt;", "<").replace("&gt;", ">"));
-        let is_shown = |message: &Message| {
-            let words = squeezed(&render(template, message, &message.text));
-            let words = words.replace("&lt;", "<").replace("&gt;", ">");
-            text.contains(&words) || words.chars().count() > LONG && text.contains(head(&words))
-        };
         let claimed = journal.claimed(&self.id())?;
-        let shown: Vec<Message> = claimed.into_iter().filter(is_shown).collect();
-        journal.shown(&shown)?;
-        Ok(shown.len())
+        let lost: Vec<Message> = claimed.into_iter().filter(is_forgotten).collect();
+        if !lost.is_empty() {
+            journal.let_go(&lost, SystemTime::now())?;
+            self.wake_daemon();
+        }
+        Ok(lost.len())
     }
 
-    /// The worker's model has answered: what it was shown before that, it has. Their number.
+    /// The worker's model is asked: what was handed over is in the request. Their number.
+    pub fn model_asked(&self) -> Result<usize> {
+        let Some(journal) = Journal::open_existing(&self.state)? else {
+            return Ok(0);
+        };
+        let claimed = journal.claimed(&self.id())?;
+        journal.shown(&claimed)?;
+        Ok(claimed.len())
+    }
+
+    /// The worker's model has answered: what it was asked with, it has. Their number.
     pub fn model_answered(&self) -> Result<usize> {
         let Some(journal) = Journal::open_existing(&self.state)? else {
             return Ok(0);
@@ -66,11 +80,15 @@ impl Speaker {
             return Ok(0);
         }
         journal.handed_over(&had, SystemTime::now())?;
-        // It marks what was delivered, sooner or later; now is better.
+        self.wake_daemon();
+        Ok(had.len())
+    }
+
+    /// It would find out by itself, sooner or later; now is better.
+    fn wake_daemon(&self) {
         if let Ok(mut daemon) = Client::connect(&self.state) {
             daemon.wake().ok();
         }
-        Ok(had.len())
     }
 
     /// Whether the worker has written to the lead since it was last said to be idle.

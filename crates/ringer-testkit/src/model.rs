@@ -36,6 +36,8 @@ pub enum Turn {
     Say(String),
     /// Calls a tool, by name and with the JSON of its input.
     Use(String, String),
+    /// Calls a tool, but not before [`Model::release`].
+    HoldUse(String, String),
     /// Does what follows from what the user said last.
     React(fn(&str) -> Self),
     /// Says something, but not to the end before [`Model::release`]: until then the agent is busy.
@@ -51,6 +53,11 @@ impl Turn {
     /// Calls a tool.
     pub fn call(tool: &str, input: &Value) -> Self {
         Self::Use(tool.to_owned(), input.to_string())
+    }
+
+    /// Calls a tool when it is released.
+    pub fn hold_call(tool: &str, input: &Value) -> Self {
+        Self::HoldUse(tool.to_owned(), input.to_string())
     }
 
     /// Says something when it is released.
@@ -158,7 +165,7 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, body: Bytes) -> Res
         // Listening before the prompt can be seen, so that no release comes too early.
         (turn, number, shared.released.subscribe())
     };
-    let held = matches!(turn, Turn::Hold(_));
+    let held = matches!(turn, Turn::Hold(_) | Turn::HoldUse(..));
     match dialect.answer(path, &request, number, &turn) {
         Reply::Whole(value) => whole(&value),
         Reply::Stream { beginning, end } => {

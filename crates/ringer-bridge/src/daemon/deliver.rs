@@ -121,7 +121,9 @@ impl<P: Pane> Delivery<'_, P> {
         let turn = self.shared.turns.take(sight.occupant.pid);
         let _turn = turn.ok_or_else(another_writer)?;
         self.loose.take_if(|loose| loose.message != self.message.id);
-        if self.message.copies > 0 && self.arrived(&sight).await? {
+        // What a hook handed over was never typed: the screen tells nothing of it.
+        let was_typed = !matches!(self.message.via, Some(Via::Hook | Via::Tool));
+        if self.message.copies > 0 && was_typed && self.arrived(&sight).await? {
             return Ok(());
         }
         self.gate().admit(&sight)?;

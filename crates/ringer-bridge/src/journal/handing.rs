@@ -60,8 +60,25 @@ impl Journal {
         self.settle(&ids, now)
     }
 
+    /// The worker has forgotten what it was handed: it is to be delivered again.
+    pub fn let_go(&self, messages: &[Message], now: SystemTime) -> Result<()> {
+        self.write(|connection| {
+            let mut release = connection.prepare_cached(
+                "UPDATE messages SET revision = ?2, state = 'waiting', reason = 'forgotten', \
+                 claim = NULL, entering = 0, changed_at = ?3 WHERE id = ?1 AND state = 'delivering'",
+            )?;
+            for message in messages {
+                release.execute(params![message.id, next_revision(connection)?, millis(now)])?;
+            }
+            Ok(())
+        })
+    }
+
     /// The worker's model is shown them; whether it keeps them is known when it has answered.
     pub fn shown(&self, messages: &[Message]) -> Result<()> {
+        if messages.is_empty() {
+            return Ok(());
+        }
         self.write(|connection| {
             let mut show = connection
                 .prepare_cached("UPDATE messages SET entering = 1, revision = ?2 WHERE id = ?1")?;
@@ -144,6 +161,8 @@ fn is_free(message: &Message, fetch: &Fetch) -> bool {
     match (&message.claim, message.via) {
         (Some(claim), _) => !claim.is_alive() || fetch.turn_ends && *claim == fetch.claim,
         (None, Some(Via::Wake)) => fetch.woken || message.state == State::Waiting,
+        // What a hook handed over and was forgotten stands in no prompt.
+        (None, Some(Via::Hook | Via::Tool)) => message.state != State::Delivering,
         (None, _) => message.copies == 0 && message.state != State::Delivering,
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn answer(request: &Value, number: usize, turn: &Turn) -> Reply {
     let (block, stop) = match turn {
         Turn::Say(text) | Turn::Hold(text) => (json!({"type": "text", "text": text}), "end_turn"),
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) => {
+        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
             let id = format!("toolu_scripted{number:06}");
             (json!({"type": "tool_use", "id": id, "name": name, "input": input}), "tool_use")
         }

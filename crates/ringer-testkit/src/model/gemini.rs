@@ -49,7 +49,7 @@ pub(super) fn answer(path: &str, request: &Value, turn: &Turn) -> Reply {
         }
         Turn::Say(text) | Turn::Hold(text) => json!({"text": text}),
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) => {
+        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
             let input: Value = serde_json::from_str(input).unwrap_or_default();
             json!({"functionCall": {"name": name, "args": input}})
         }

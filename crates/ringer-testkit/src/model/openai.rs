@@ -92,10 +92,16 @@ fn response(number: usize, turn: &Turn) -> (Vec<Value>, Vec<Value>) {
             message(json!([{"type": "output_text", "text": text, "annotations": []}]))
         }
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) => {
+        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
             let call = format!("call_scripted{number:06}");
-            json!({"type": "function_call", "id": item_id, "call_id": call, "name": name,
-                   "arguments": input})
+            let mut item = json!({"type": "function_call", "id": item_id, "call_id": call,
+                                  "name": name, "arguments": input});
+            // Tools of a server are called in its namespace.
+            if let Some((namespace, name)) = name.split_once('/') {
+                item["namespace"] = json!(namespace);
+                item["name"] = json!(name);
+            }
+            item
         }
     };
     end.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
@@ -124,7 +130,7 @@ fn completion(model: &Value, number: usize, turn: &Turn) -> (Vec<Value>, Vec<Val
             "stop"
         }
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) => {
+        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
             let id = format!("call_scripted{number:06}");
             let call = json!({"index": 0, "id": id, "type": "function",
                               "function": {"name": name, "arguments": input}});

@@ -50,7 +50,7 @@ impl Script {
         if let Turn::React(react) = turn {
             turn = react(&dialect.user_texts(request).pop().unwrap_or_default());
         }
-        if let Turn::Use(tool, _) = &turn {
+        if let Turn::Use(tool, _) | Turn::HoldUse(tool, _) = &turn {
             self.calls.push((now, tool.clone()));
         }
         (turn, self.requests.len())

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `BeforeAgent` | the prompt that was typed has arrived; if it is the wake line, here is the mail |
 //! | `AfterTool` | mail that waits, in the middle of a turn |
-//! | `BeforeModel` | what was handed over is in the request to the model |
+//! | `BeforeModel` | a request is made, with what was handed over in it |
 //! | `AfterAgent` | mail that waits, as the next prompt; else the lead is told that the turn has ended |
 //!
 //! What is handed over can still be lost: Gemini CLI forgets it if the user presses Escape before the model
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, said: &Value) -> Result<ExitCode, Failure> 
     let hook = GeminiHook { context, speaker, settings: context.settings()? };
     match said["hook_event_name"].as_str() {
         Some("BeforeAgent") => hook.before_agent(said)?,
-        Some("BeforeModel") => hook.before_model(said)?,
+        Some("BeforeModel") => hook.before_model()?,
         Some("AfterTool") => hook.after_tool(said)?,
         Some("AfterAgent") => hook.after_agent(said)?,
         _ => {}
@@ -58,7 +58,9 @@ impl GeminiHook<'_> {
     fn before_agent(&self, said: &Value) -> Result<(), Failure> {
         let prompt = said["prompt"].as_str().unwrap_or_default();
         let profile = self.profile()?;
-        self.speaker.confirm(prompt, &self.settings.delivery.template, &profile)?;
+        let template = &self.settings.delivery.template;
+        self.speaker.turn_begins(prompt, template)?;
+        self.speaker.confirm(prompt, template, &profile)?;
         let woken = profile.wake.as_ref().is_some_and(|line| prompt.contains(line.as_str()));
         if woken && let Some(words) = self.fetch(true, false)? {
             self.add_context("BeforeAgent", &words)?;
@@ -66,12 +68,8 @@ impl GeminiHook<'_> {
         Ok(())
     }
 
-    fn before_model(&self, said: &Value) -> Result<(), Failure> {
-        if self.speaker.is_being_handed_mail()? {
-            let mut text = String::new();
-            gather(&said["llm_request"], &mut text);
-            self.speaker.shown_to_model(&text, &self.settings.delivery.template)?;
-        }
+    fn before_model(&self) -> Result<(), Failure> {
+        self.speaker.model_asked()?;
         Ok(())
     }
 
@@ -89,7 +87,9 @@ impl GeminiHook<'_> {
 
     fn after_agent(&self, said: &Value) -> Result<(), Failure> {
         let last_words = said["prompt_response"].as_str().unwrap_or_default();
-        if last_words != NOTHING_SAID {
+        if last_words == NOTHING_SAID {
+            self.speaker.turn_cancelled()?;
+        } else {
             self.speaker.model_answered()?;
         }
         // After Escape it takes the text and does nothing with it. Then mail is typed.
@@ -129,19 +129,6 @@ impl GeminiHook<'_> {
         let entry = roster.find(self.speaker.team().dir(), self.speaker.name());
         let name = entry.and_then(|entry| entry.profile.as_deref()).unwrap_or("gemini");
         Ok(Profile::load(name, &workers_dir(&self.context.config.0))?)
-    }
-}
-
-/// All texts in a value, one after another.
-fn gather(value: &Value, into: &mut String) {
-    match value {
-        Value::String(text) => {
-            into.push_str(text);
-            into.push('\n');
-        }
-        Value::Array(all) => all.iter().for_each(|one| gather(one, into)),
-        Value::Object(all) => all.values().for_each(|one| gather(one, into)),
-        _ => {}
     }
 }
 

@@ -1,0 +1,177 @@
+//! A worker's tools: with the official MCP Inspector, and called by the models of real agents.
+
+use std::fs;
+use std::process::Output;
+
+use ringer_testkit::{Agent, Turn, command, npm_package, wait_for};
+use serde_json::{Value, json};
+
+use crate::scene::{PATIENCE, Scene, said};
+use crate::seat::{Kind, Program, Seat};
+
+const INSPECTOR: &str = "2.12.0";
+
+/// Asks the server, as `member`.
+fn inspect(scene: &Scene, member: &str, arguments: &[&str]) -> Output {
+    let modules = npm_package("@modelcontextprotocol/inspector", INSPECTOR).unwrap();
+    let ringer = scene.ringer(&[]);
+    let mut inspector = command(modules.join(".bin/mcp-inspector"));
+    inspector.env_clear();
+    inspector.envs(ringer.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    inspector.arg("--cli");
+    for (name, value) in [
+        ("RINGER_TEAM", scene.team.clone()),
+        ("RINGER_MEMBER", member.to_owned()),
+        ("RINGER_CLAUDE_DIR", scene.world.claude().display().to_string()),
+        ("RINGER_STATE_DIR", scene.state().display().to_string()),
+    ] {
+        inspector.args(["-e", &format!("{name}={value}")]);
+    }
+    inspector.arg(ringer.get_program()).arg("mcp").args(arguments);
+    inspector.output().unwrap()
+}
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(output)))
+}
+
+/// Calls a tool; whether that was an error, and what it said.
+fn call(scene: &Scene, member: &str, tool: &str, arguments: &[&str]) -> (bool, Value) {
+    let mut all = vec!["--method", "tools/call", "--tool-name", tool];
+    for argument in arguments {
+        all.extend(["--tool-arg", argument]);
+    }
+    let answer = json_of(&inspect(scene, member, &all));
+    let text = answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    (answer["isError"] == true, serde_json::from_str(text).unwrap())
+}
+
+fn inbox(scene: &Scene, name: &str) -> Vec<Value> {
+    let text = fs::read_to_string(scene.world.inbox(&scene.team, name)).unwrap_or("[]".into());
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_inspector_finds_every_tool_and_each_does_its_work() {
+    let scene = Scene::new();
+    for name in ["w", "x"] {
+        scene.run(&["register", name, "--team", &scene.team]);
+    }
+    let answer = json_of(&inspect(&scene, "w", &["--method", "tools/list"]));
+    let tools = answer["tools"].as_array().unwrap();
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "broadcast",
+            "list_teammates",
+            "notify_parent",
+            "read_messages",
+            "request_plan_approval",
+            "send_message",
+            "shutdown_response"
+        ]
+    );
+    for tool in tools {
+        let words = tool["description"].as_str().unwrap();
+        assert!(words.len() > 60, "it teaches nothing: {words}");
+        let properties = tool["inputSchema"]["properties"].to_string();
+        assert!(
+            !properties.contains("\"from\"") && !properties.contains("\"team\""),
+            "{properties}"
+        );
+    }
+
+    let (error, answer) =
+        call(&scene, "w", "notify_parent", &["status=success", "message=All pass"]);
+    assert!(!error && answer["sent_to"] == json!(["team-lead"]), "{answer}");
+    let entry = inbox(&scene, "team-lead").pop().unwrap();
+    assert_eq!((&entry["from"], &entry["text"]), (&json!("w"), &json!("[success] All pass")));
+    assert_eq!(entry["summary"], "success: All pass");
+
+    let (error, answer) = call(&scene, "w", "notify_parent", &["status=maybe", "message=x"]);
+    assert!(error && answer["error"] == "invalid_status", "{answer}");
+    let (error, answer) = call(&scene, "w", "notify_parent", &["status=success", "message= "]);
+    assert!(error && answer["error"] == "empty_message", "{answer}");
+
+    let (_, answer) = call(&scene, "w", "list_teammates", &[]);
+    assert_eq!(answer["you"], "w");
+    assert_eq!(answer["teammates"].as_array().unwrap().len(), 3);
+
+    let (error, _) = call(&scene, "w", "send_message", &["to=x", "message=hello x", "summary=hi"]);
+    assert!(!error);
+    let (error, answer) = call(&scene, "w", "send_message", &["to=nobody", "message=hello"]);
+    assert!(error && answer["error"] == "agent_not_found", "{answer}");
+    assert!(answer["hint"].as_str().unwrap().contains("team-lead"), "{answer}");
+    let (error, _) = call(&scene, "w", "broadcast", &["message=to all of you"]);
+    assert!(!error);
+    let (error, answer) = call(&scene, "w", "broadcast", &["message=again"]);
+    assert!(error && answer["error"] == "rate_limit", "{answer}");
+
+    // What x has got, it reads once; then it is known to have it.
+    let (_, answer) = call(&scene, "x", "read_messages", &[]);
+    let texts: Vec<&Value> =
+        answer["messages"].as_array().unwrap().iter().map(|m| &m["text"]).collect();
+    assert_eq!(texts, ["hello x", "to all of you"], "{answer}");
+    let (_, answer) = call(&scene, "x", "read_messages", &[]);
+    assert_eq!(answer["messages"], json!([]));
+
+    let (error, answer) =
+        call(&scene, "w", "shutdown_response", &["request_id=no", "approve=true"]);
+    assert!(error && answer["error"] == "request_not_found", "{answer}");
+    let (error, answer) = call(&scene, "w", "request_plan_approval", &["plan=1. read 2. write"]);
+    assert!(!error, "{answer}");
+    let id = answer["request_id"].as_str().unwrap();
+    let asked = inbox(&scene, "team-lead").pop().unwrap()["text"].as_str().unwrap().to_owned();
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    assert_eq!(
+        (&asked["type"], &asked["requestId"]),
+        (&json!("plan_approval_request"), &json!(id))
+    );
+    assert_eq!(asked["planContent"], "1. read 2. write");
+
+    // Somebody who is not on the team can do nothing.
+    let (error, answer) =
+        call(&scene, "stranger", "notify_parent", &["status=success", "message=x"]);
+    assert!(error && answer["error"] == "agent_not_found", "{answer}");
+}
+
+/// A real agent under `ringer run`, whose model calls the tool by the name that it knows it by.
+fn reports(profile: &str, agent: &Agent, tool: &str) {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let words = [&[agent.program.display().to_string()], &agent.args[..]].concat();
+    let (env, cwd) = (agent.env.clone(), agent.cwd.clone());
+    let program = Program { name: "w", profile, words, env, cwd };
+    let seat = Seat::take(&scene, Kind::Host, &program);
+    let input = json!({"status": "success", "message": "REPORTED BY ITSELF"});
+    agent.model.queue([Turn::call(tool, &input), Turn::say("done")]);
+    scene.send("w", "do it and report");
+    let arrived = || {
+        let all = inbox(&scene, "team-lead");
+        all.iter()
+            .any(|e| e["from"] == "w" && e["text"] == "[success] REPORTED BY ITSELF")
+            .then_some(())
+    };
+    let waited = wait_for("the report", PATIENCE, arrived);
+    assert!(waited.is_ok(), "{}\n{}{}", seat.screen(), agent.model.end(), scene.all());
+}
+
+#[test]
+fn codex_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    reports("codex", &Agent::codex(dir.path()).unwrap(), "mcp__ringer/notify_parent");
+}
+
+#[test]
+fn opencode_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    reports("opencode", &Agent::opencode(dir.path()).unwrap(), "ringer_notify_parent");
+}
+
+#[test]
+fn claude_code_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    reports("claude", &Agent::claude(dir.path()).unwrap(), "mcp__ringer__notify_parent");
+}
