@@ -12,6 +12,10 @@ check: fmt-check lint docs deny demo bench test
 test:
     tools/test
 
+# The way there and back, with real Claude Code and real agents; part of the tests.
+e2e:
+    tools/test --test back --test panes --test claude -- --nocapture
+
 # The README's first command.
 demo:
     cargo run --quiet --release -- demo

@@ -338,9 +338,9 @@ fn structured_messages_arrive_as_sentences() {
                  and shut down. Reason: all done\n";
     assert!(got[0].starts_with(begin), "{}", got[0]);
     // What it is told to run is what answers.
-    let command = got[0].lines().find(|line| line.contains("shutdown_approved")).unwrap();
-    let (before, answer) = command.trim().trim_end_matches('\'').split_once('\'').unwrap();
-    let arguments: Vec<&str> = before.split_whitespace().skip(1).chain([answer]).collect();
+    let (_, command) = got[0].split_once("run: ringer ").unwrap();
+    let words = command.lines().next().unwrap().split_whitespace();
+    let arguments: Vec<&str> = words.chain(["--as", "w", "--team", TEAM]).collect();
     daemon.ask(&arguments).unwrap();
     let answer: Value = entries(&world.inbox(TEAM, "team-lead"))[0].take();
     let text: Value = serde_json::from_str(answer["text"].as_str().unwrap()).unwrap();

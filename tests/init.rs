@@ -1,0 +1,158 @@
+//! `ringer init`: what it puts into Claude Code's settings, and that it takes exactly that out again.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Output;
+
+use ringer_testkit::{World, put};
+use serde_json::{Value, json};
+
+fn world() -> World {
+    World::new(env!("CARGO_BIN_EXE_ringer"))
+}
+
+fn init(world: &World, arguments: &[&str]) -> Output {
+    let policy = world.path().join("policy");
+    world.ringer().arg("init").arg("--policy").arg(policy).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn done(world: &World, arguments: &[&str]) -> String {
+    let output = init(world, arguments);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+fn settings(world: &World) -> PathBuf {
+    world.claude().join("settings.json")
+}
+
+fn read(path: &PathBuf) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn backups(world: &World) -> Vec<PathBuf> {
+    let all = fs::read_dir(world.claude()).unwrap().flatten().map(|entry| entry.path());
+    all.filter(|path| path.to_string_lossy().contains("before-ringer")).collect()
+}
+
+#[test]
+fn a_new_file_has_all_of_it_and_goes_again() {
+    let world = world();
+    let shown = done(&world, &["--yes", "--spawn"]);
+    assert!(shown.contains("+  \"env\": {"), "{shown}");
+    let now = read(&settings(&world));
+    let program = env!("CARGO_BIN_EXE_ringer");
+    for event in ["SessionStart", "UserPromptSubmit", "Stop"] {
+        let hook = &now["hooks"][event][0]["hooks"][0];
+        assert_eq!(hook["command"], format!("{program} hook wait"));
+        assert_eq!((&hook["async"], &hook["asyncRewake"]), (&json!(true), &json!(true)));
+        assert_eq!(hook["timeout"], 86400);
+    }
+    let hook = &now["hooks"]["PostToolUse"][0]["hooks"][0];
+    assert_eq!(hook["command"], format!("{program} hook post-tool"));
+    assert_eq!(now["env"]["CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"], "1");
+    assert_eq!(now["env"]["CLAUDE_CODE_TEAMMATE_COMMAND"], program);
+    assert_eq!(now["permissions"]["allow"], json!(["mcp__ringer"]));
+    assert_eq!(now["teammateMode"], "tmux");
+    assert!(done(&world, &["--yes", "--spawn"]).contains("nothing to change"));
+    // Without the option, what it had put in goes.
+    done(&world, &["--yes"]);
+    assert!(read(&settings(&world))["teammateMode"].is_null());
+    done(&world, &["--uninstall", "--yes"]);
+    assert!(!settings(&world).exists());
+    assert!(done(&world, &["--uninstall", "--yes"]).contains("nothing to change"));
+}
+
+const THEIRS: &str = r#"{
+    "model": "opus",   "env": { "EDITOR": "vi", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "0" },
+    "teammateMode": "auto",
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]},
+    "permissions": {"allow": ["Bash(ls:*)"], "ask": [1.50]}
+}
+"#;
+
+#[test]
+fn what_the_user_has_stays_and_comes_back() {
+    let world = world();
+    put(&settings(&world), THEIRS);
+    let shown = done(&world, &["--yes", "--spawn"]);
+    assert!(
+        shown.contains("warning: `env.CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS` is \"0\""),
+        "{shown}"
+    );
+    let now = fs::read_to_string(settings(&world)).unwrap();
+    assert!(now.contains("\"model\": \"opus\",   \"env\""), "{now}");
+    assert!(now.contains("[1.50]") && now.contains("say done"), "{now}");
+    assert_eq!(read(&settings(&world))["teammateMode"], "tmux");
+    let kept = backups(&world);
+    assert_eq!(fs::read_to_string(&kept[0]).unwrap(), THEIRS);
+    done(&world, &["--uninstall", "--yes"]);
+    let theirs: Value = serde_json::from_str(THEIRS).unwrap();
+    assert_eq!(read(&settings(&world)), theirs);
+}
+
+#[test]
+fn a_link_is_followed() {
+    let world = world();
+    let kept = world.path().join("dotfiles.json");
+    put(&kept, "{\"model\": \"opus\"}");
+    symlink(&kept, settings(&world)).unwrap();
+    done(&world, &["--yes"]);
+    assert!(settings(&world).is_symlink());
+    assert_eq!(read(&kept)["permissions"]["allow"], json!(["mcp__ringer"]));
+}
+
+#[test]
+fn nothing_is_changed_unasked_or_in_a_broken_file() {
+    let world = world();
+    let output = init(&world, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("hook wait"), "the change is shown");
+    let error = "error: nothing was changed: nobody can be asked\nhint: say --yes to go ahead\n";
+    assert_eq!(text(&output.stderr), error);
+    assert!(!settings(&world).exists());
+
+    put(&settings(&world), "{\"model\": ");
+    let output = init(&world, &["--yes", "--json"]);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &answer["error"]), (Some(1), &json!("unreadable")));
+    assert_eq!(fs::read_to_string(settings(&world)).unwrap(), "{\"model\": ");
+    assert!(backups(&world).is_empty());
+}
+
+#[test]
+fn a_policy_that_stands_in_the_way_is_said() {
+    let world = world();
+    fs::create_dir_all(world.path().join("policy/managed-settings.d")).unwrap();
+    let policy = json!({"allowManagedHooksOnly": true, "env": {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "0"}});
+    put(&world.path().join("policy/managed-settings.json"), &policy.to_string());
+    put(&world.path().join("policy/managed-settings.d/x.json"), "{\"disableAllHooks\": true}");
+    let output = init(&world, &["--yes", "--json"]);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let warnings = answer["warnings"].to_string();
+    for word in ["allowManagedHooksOnly", "disableAllHooks", "sets `env.CLAUDE_CODE_EXPERIMENTAL"] {
+        assert!(warnings.contains(word), "{word}: {warnings}");
+    }
+}
+
+#[test]
+fn the_other_places_are_of_this_directory() {
+    let world = world();
+    done(&world, &["--yes", "--project"]);
+    assert!(world.work().join(".claude/settings.json").exists());
+    done(&world, &["--yes", "--local"]);
+    assert!(world.work().join(".claude/settings.local.json").exists());
+    assert!(!settings(&world).exists());
+    let output = init(&world, &["--yes", "--local", "--project"]);
+    assert_eq!(output.status.code(), Some(2));
+    done(&world, &["--yes", "--project", "--uninstall"]);
+    assert!(!world.work().join(".claude/settings.json").exists());
+    assert!(world.work().join(".claude/settings.local.json").exists());
+}
