@@ -14,10 +14,8 @@ fn profile(stage: &Stage, agent: &Agent) {
     let dir = stage.scene.settings_file().with_file_name("workers");
     fs::create_dir_all(&dir).unwrap();
     let command: Vec<String> = [&[agent.program.display().to_string()], &agent.args[..]].concat();
-    let mut text = format!("command = {}\n[env]\n", json!(command));
-    for (name, value) in &agent.env {
-        text.push_str(&format!("{name} = {}\n", json!(value)));
-    }
+    let env = agent.env.iter().map(|(name, value)| format!("{name} = {}\n", json!(value)));
+    let text = format!("command = {}\n[env]\n{}", json!(command), env.collect::<String>());
     put(&dir.join("gemini.toml"), &text);
 }
 

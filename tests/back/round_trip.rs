@@ -6,7 +6,7 @@ use ringer_testkit::Turn;
 use serde_json::json;
 
 use crate::seat::Kind;
-use crate::stage::{NOTIFY, Stage, agree, ask_to_shut_down, notify};
+use crate::stage::{NOTIFY, Stage, agree, ask_to_shut_down, notify, say};
 
 /// The first version that makes a team for every session and reads no inbox by itself.
 const IMPLICIT: u32 = 200;
@@ -25,7 +25,9 @@ fn round_trip(version: &str) {
         stage.wait("the worker to be asked", || gemini.model.saw(&text));
         let seen = stage.lead_sees(&news);
         let took = seen - gemini.model.called_at(NOTIFY).unwrap();
-        println!("{version}, {name}: from the worker's tool call to the lead's model {took:.0?}");
+        say(&format!(
+            "{version}, {name}: from the worker's tool call to the lead's model {took:.0?}"
+        ));
         assert!(stage.claude.model().saw(&format!("teammate_id=\"{name}\"")));
         stage.message_is(&news, "taken");
         stage.message_is(&text, "delivered");
@@ -64,7 +66,7 @@ fn in_the_middle_of_a_turn(stage: &Stage, gemini: &ringer_testkit::Agent, name: 
     let last = model.called_at("Bash").unwrap();
     assert!(seen <= last + Duration::from_millis(1), "only after the turn");
     let took = seen - gemini.model.called_at(NOTIFY).unwrap();
-    println!("{name}, mid-turn: from the worker's tool call to the lead's model {took:.0?}");
+    say(&format!("{name}, mid-turn: from the worker's tool call to the lead's model {took:.0?}"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! into the scene.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ impl Stage {
         let team = claude.team("exo-root").unwrap();
         let config: Value =
             serde_json::from_str(&fs::read_to_string(team.join("config.json")).unwrap()).unwrap();
-        scene.team = config["name"].as_str().unwrap().to_owned();
+        config["name"].as_str().unwrap().clone_into(&mut scene.team);
         let daemon = scene.start();
         Self { claude, _daemon: daemon, safe, scene }
     }
@@ -125,6 +126,12 @@ impl Stage {
         let all = all["members"].as_array().unwrap();
         all.iter().map(|member| member["name"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// A figure for whoever reads the output of the tests, also if they succeed.
+pub(crate) fn say(figure: &str) {
+    let line = format!("{figure}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 /// The worker's model reports this.

@@ -36,7 +36,7 @@ impl Speaker {
         self.forgotten(|message| {
             let words = squeezed(&render(template, message, &message.text));
             let is_long = words.chars().count() > LONG;
-            !prompt.contains(&words) && !(is_long && prompt.contains(head(&words)))
+            !(prompt.contains(&words) || is_long && prompt.contains(head(&words)))
         })
     }
 

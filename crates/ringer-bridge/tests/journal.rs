@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use ringer_bridge::{
-    Delivered, Filter, Intake, Journal, MemberId, Message, State, StateDir, Typing, Via,
+    Claim, Delivered, Fetch, Filter, Intake, Journal, MemberId, Message, State, StateDir, Typing,
+    Via,
 };
 use ringer_teams::Inbox;
 
@@ -193,4 +194,65 @@ fn a_journal_of_a_newer_ringer_is_refused_and_left_alone() {
     let error = Journal::open(&world.state).unwrap_err();
     assert_eq!(error.code(), "unreadable");
     assert!(error.to_string().contains("has version 99"), "{error}");
+}
+
+fn fetch(claim: Claim, turn_ends: bool) -> Fetch {
+    Fetch { via: Via::Hook, claim, woken: false, turn_ends }
+}
+
+#[test]
+fn what_is_handed_over_is_not_typed_and_the_other_way_round() {
+    let world = world();
+    let now = SystemTime::now();
+    world.receive(&[row(1), row(2), row(3)], now);
+    let ours = || fetch(Claim::ours(), false);
+    // The first is being typed: nothing behind it may overtake it.
+    let first = world.next().unwrap().id;
+    assert!(world.journal.delivering(first, &typing(0)).unwrap());
+    assert!(world.journal.claim(&world.member, &ours()).unwrap().is_empty());
+    world.deliver(first, now);
+    let taken = world.journal.claim(&world.member, &ours()).unwrap();
+    let texts: Vec<&str> = taken.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["text 2", "text 3"]);
+    assert!(world.journal.claim(&world.member, &ours()).unwrap().is_empty(), "taken once");
+    world.journal.handed_over(&taken, now).unwrap();
+    assert!(!world.journal.delivering(taken[0].id, &typing(0)).unwrap(), "it has it already");
+    assert!(!world.journal.waiting(taken[0].id, "busy", now).unwrap());
+    let last = world.all().pop().unwrap();
+    assert_eq!((last.state, last.via), (State::Delivered, Some(Via::Hook)));
+    assert!(last.confirmed_at.is_some());
+    assert_eq!(world.next().map(|message| message.id), None);
+}
+
+#[test]
+fn a_claim_is_void_with_its_process_and_with_the_turn() {
+    let world = world();
+    let now = SystemTime::now();
+    world.receive(&[row(1)], now);
+    // No process has that number.
+    let dead = Claim::of(u32::MAX);
+    assert_eq!(world.journal.claim(&world.member, &fetch(dead, false)).unwrap()[0].copies, 1);
+    let ours = world.journal.claim(&world.member, &fetch(Claim::ours(), false)).unwrap();
+    assert_eq!(ours[0].copies, 2, "a second copy says so");
+    assert!(world.journal.claim(&world.member, &fetch(Claim::ours(), false)).unwrap().is_empty());
+    let again = world.journal.claim(&world.member, &fetch(Claim::ours(), true)).unwrap();
+    assert_eq!(again.len(), 1, "the turn has ended, and nobody has seen it");
+    world.journal.let_go(&again, now).unwrap();
+    let waiting = world.next().unwrap();
+    assert_eq!((waiting.state, waiting.reason.as_deref()), (State::Waiting, Some("forgotten")));
+    assert!(world.journal.delivering(waiting.id, &typing(0)).unwrap());
+}
+
+#[test]
+fn what_a_wake_line_was_typed_for_is_for_the_hook() {
+    let world = world();
+    let now = SystemTime::now();
+    world.receive(&[row(1)], now);
+    let id = world.next().unwrap().id;
+    world.journal.delivering(id, &Typing { via: Via::Wake, ..typing(0) }).unwrap();
+    let not_woken = fetch(Claim::ours(), false);
+    assert!(world.journal.claim(&world.member, &not_woken).unwrap().is_empty());
+    let woken = Fetch { woken: true, ..not_woken };
+    let taken = world.journal.claim(&world.member, &woken).unwrap();
+    assert_eq!((taken.len(), taken[0].copies), (1, 1), "the line is no copy of it");
 }

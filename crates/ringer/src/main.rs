@@ -26,6 +26,11 @@ fn main() -> ExitCode {
                 text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
             return Failure::usage(message).report(true);
         }
+        // To Claude Code, a hook that ends with 2 has something to say to the model.
+        Err(error) if error.use_stderr() && std::env::args().any(|arg| arg == "hook") => {
+            error.print().ok();
+            return ExitCode::FAILURE;
+        }
         Err(error) => error.exit(),
     };
     let json = cli.globals.json;

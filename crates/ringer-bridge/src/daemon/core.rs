@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::control::Request;
-use super::intake::Owner;
+use super::intake::{Mail, Owner};
 use super::jobs::{Finding, Job, Jobs};
 use super::later::one_line;
 use super::problems::Problems;
@@ -66,6 +66,8 @@ pub(crate) enum Event {
 pub(crate) struct Left {
     /// Members with something to be delivered or marked.
     members: Vec<MemberId>,
+    /// Members that were asked to shut down, lately.
+    asked: Vec<MemberId>,
     /// Inboxes with messages of ours.
     inboxes: Vec<PathBuf>,
 }
@@ -130,7 +132,7 @@ impl Core {
     /// Runs until somebody says stop.
     pub(crate) async fn run(mut self, mut heard: mpsc::Receiver<Event>, stop: watch::Sender<bool>) {
         self.look_at_everything();
-        self.catch_up();
+        self.catch_up(true);
         while !self.stopping {
             self.announce();
             let wake_at = self.wake_at();
@@ -289,6 +291,9 @@ impl Core {
                 for member in left.members {
                     self.router.wake(&member);
                 }
+                for member in left.asked {
+                    self.jobs.start(Job::Requests(member), now(Stage::Closed));
+                }
                 for path in left.inboxes {
                     self.jobs.start(Job::Receipts(path), now(Stage::Closed));
                 }
@@ -314,10 +319,12 @@ impl Core {
     fn found(&mut self, job: &Job, finding: Finding) {
         match (job, finding) {
             (Job::Visit(dir), Finding::Visit(visit)) => self.visited(dir, visit),
-            (Job::Read(_, owner), Finding::Mail(count @ 1..)) => {
+            (Job::Read(_, owner), Finding::Mail(Mail { count: count @ 1.., asks })) => {
                 debug!(member = %owner.member, count, "new mail");
                 self.router.wake(&owner.member);
-                self.jobs.start(Job::Requests(owner.member.clone()), now(Stage::Closed));
+                if asks {
+                    self.jobs.start(Job::Requests(owner.member.clone()), now(Stage::Closed));
+                }
             }
             (Job::Requests(_), Finding::Requests(Some(again))) => {
                 self.jobs.start_at(Instant::now() + again, job.clone(), now(Stage::Closed));
@@ -376,7 +383,7 @@ impl Core {
             }
             Request::Wake => {
                 self.load_roster();
-                self.catch_up();
+                self.catch_up(false);
                 answer.send(json!({"success": true})).ok();
             }
             Request::Stop => {

@@ -13,31 +13,25 @@
 //! and nothing else. Of a program without a profile of its own, no prompt is known: there, Enter is
 //! pressed if the text has just appeared on the screen, or stands before the cursor.
 
+mod arrived;
+mod what;
 mod who;
 
 use std::time::{Duration, Instant, SystemTime};
 
 use ringer_panes::{
-    Body, Gate, Holding, LONGEST_LINE, Needle, Occupant, Pane, Payload, Process, Profile, Screen,
-    Sight, Submit,
+    Gate, Holding, Needle, Occupant, Pane, Payload, Profile, Screen, Sight, Submit,
 };
-use ringer_teams::stored;
 use tracing::warn;
 
 use super::later::{
-    Later, Note, another_writer, handed_over, mixed, no_hook, not_entered, one_line, pane_changed,
-    unseen,
+    Later, Note, another_writer, handed_over, mixed, not_entered, one_line, pane_changed, unseen,
 };
 use super::router::Place;
 use super::shared::{About, Shared, here};
 use crate::claim::Claim;
 use crate::journal::{Delivered, Message, Typing, Via};
-use crate::render::{SECOND_COPY, render};
 use crate::settings::{Confirm, Settings};
-
-/// After so many copies that the screen never showed, a message is given up until the member is
-/// registered again.
-const MOST_COPIES: u32 = 10;
 
 /// When the daemon ends, a text that was typed may take so long to appear.
 const LAST_LOOK: Duration = Duration::from_secs(1);
@@ -53,9 +47,6 @@ const AFTERWARDS: Duration = Duration::from_millis(200);
 
 /// So long whatever hands a message over to the worker has it for itself.
 const HANDING: Duration = Duration::from_secs(5);
-
-/// So long a hook may take to fetch what its worker was woken for.
-const FETCHING: Duration = Duration::from_secs(5);
 
 /// What was seen of a pane a moment ago.
 #[derive(Debug)]
@@ -166,31 +157,6 @@ impl<P: Pane> Delivery<'_, P> {
         Ok(())
     }
 
-    /// How the message gets there: typed, or fetched by the worker's hook when a line is typed.
-    fn via(&self) -> Via {
-        let by_hook = self.place.hooks && self.profile.body == Body::Hook && !*self.hookless;
-        if by_hook && self.profile.wake.is_some() { Via::Wake } else { Via::Keys }
-    }
-
-    /// Waits until the worker's hook has fetched the message that it was woken for. From then on it is
-    /// handed over.
-    async fn wait_until_fetched(&mut self) -> Result<(), Later> {
-        let deadline = Instant::now() + FETCHING;
-        let mut pause = Duration::from_millis(5);
-        while !here(|| self.shared.journal.is_fetched(self.message.id))? {
-            if Instant::now() >= deadline {
-                *self.hookless = true;
-                return Err(no_hook().note(Note::NotEntered));
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(50));
-        }
-        if here(|| self.shared.journal.is_delivered(self.message.id))? {
-            return Ok(());
-        }
-        Err(handed_over())
-    }
-
     fn gate(&self) -> Gate<'_> {
         Gate::new(self.profile)
     }
@@ -213,79 +179,6 @@ impl<P: Pane> Delivery<'_, P> {
             Some(worker) if !worker.is_same_run(&sight.occupant) => Err(pane_changed()),
             _ => Ok(sight),
         }
-    }
-
-    /// The text was typed before, by a daemon that then ended, or by us and never seen. Whether it
-    /// has arrived by now; if the prompt holds it, it does now. If it cannot be told, it waits; if it
-    /// is nowhere, it has not.
-    async fn arrived(&mut self, sight: &Sight) -> Result<bool, Later> {
-        let message = self.message;
-        let woken = message.via == Some(Via::Wake);
-        let payload = self.payload(message.via.unwrap_or(Via::Keys), message.copies, sight)?;
-        let (needle, screen) = (Needle::of(&payload), &sight.screen);
-        match self.gate().holding(sight, &payload, None) {
-            // Enter was pressed on it, and nothing has come of it.
-            Holding::Ours if self.loose.as_ref().is_some_and(|loose| loose.screen == *screen) => {
-                return Err(not_entered());
-            }
-            Holding::Ours => {
-                self.submit(&payload, None, sight.clone()).await?;
-                if woken {
-                    self.wait_until_fetched().await?;
-                }
-                self.done(Duration::ZERO, None).await;
-                return Ok(true);
-            }
-            // Whether it was woken or not, the hook would have fetched it by now.
-            Holding::Nothing | Holding::NoPrompt if woken => return Ok(false),
-            Holding::Mixed => {
-                self.keep_loose(screen);
-                return Err(mixed());
-            }
-            // It left the prompt.
-            Holding::Nothing if message.entering && !self.profile.is_plain() => {
-                self.done(Duration::ZERO, None).await;
-                return Ok(true);
-            }
-            Holding::NoPrompt if message.entering => {
-                return Err(self
-                    .gate()
-                    .held_by(sight)
-                    .map_or_else(not_entered, Later::from)
-                    .note(Note::Nothing));
-            }
-            Holding::Nothing | Holding::NoPrompt => {}
-        }
-        if count(&needle, screen) > message.shown_before.unwrap_or(0) {
-            self.keep_loose(screen);
-            let loose = self.loose.as_ref().map(|loose| &loose.screen);
-            let moved = needle.rows_below(screen) > loose.and_then(|old| needle.rows_below(old));
-            let at_prompt = screen.cursor.is_some() && !screen.hidden;
-            if !(moved || message.entering && at_prompt) {
-                return Err(not_entered());
-            }
-            self.done(Duration::ZERO, None).await;
-            return Ok(true);
-        }
-        let Some(loose) = self.loose.as_ref() else {
-            return Ok(false);
-        };
-        if self.is_blind() && !message.entering {
-            // We typed it, and have heard since that this worker shows nothing.
-            self.enter_blindly(sight).await?;
-            self.done(Duration::ZERO, None).await;
-            return Ok(true);
-        }
-        if message.copies >= MOST_COPIES {
-            return Err(unseen().note(Note::Failed));
-        }
-        // Whatever swallowed it may still be there: not again before the screen has changed, nor too
-        // soon.
-        let pause = Duration::from_secs(5 * 6_u64.pow(message.copies.saturating_sub(1).min(2)));
-        if loose.screen == *screen || loose.since.elapsed() < pause {
-            return Err(unseen());
-        }
-        Ok(false)
     }
 
     /// Remembers what the screen showed when a text was first found that is not known to have arrived.
@@ -427,25 +320,6 @@ impl<P: Pane> Delivery<'_, P> {
             }
             pause = (pause * 2).min(Duration::from_secs(1));
         }
-    }
-
-    /// What the `copy`th time of typing it types.
-    fn payload(&self, via: Via, copy: u32, sight: &Sight) -> Result<Payload, Later> {
-        let message = self.message;
-        if let (Via::Wake, Some(line)) = (via, &self.profile.wake) {
-            return Ok(Payload::for_worker(line, self.profile));
-        }
-        let mut text = message.text.clone();
-        let longest = self.profile.longest_text.unwrap_or(self.settings.delivery.longest_text);
-        let too_long = |text: &str| text.lines().any(|line| line.len() >= LONGEST_LINE);
-        if text.len() > longest || too_long(&text) && Process::reads_lines(sight.occupant.pid) {
-            let (dir, name) = (self.shared.state.messages(), format!("message-{}", message.id));
-            let kept = here(|| stored(&text, &dir, &name));
-            text = kept.map_err(|error| Later::new("long text", &one_line(&error)))?;
-        }
-        let words = render(&self.settings.delivery.template, message, &text);
-        let mark = if copy > 1 { SECOND_COPY } else { "" };
-        Ok(Payload::for_worker(&format!("{mark}{words}"), self.profile))
     }
 }
 

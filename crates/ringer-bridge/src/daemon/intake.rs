@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use ringer_teams::Mailbox;
+use ringer_teams::{Entry, Mailbox};
 
 use super::watcher::{Noted, Stage};
 use crate::error::Result;
-use crate::journal::{Intake, Journal, MemberId};
+use crate::journal::{Intake, Journal, MemberId, SHUTDOWN_REQUEST};
 
 /// Whose inbox a file is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,27 +20,38 @@ pub(crate) struct Owner {
     pub(crate) team: String,
 }
 
-/// Takes in what is new in an inbox; how many messages.
+/// What an inbox had.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mail {
+    /// So many new messages.
+    pub(crate) count: usize,
+    /// Whether somebody may be asked to shut down.
+    pub(crate) asks: bool,
+}
+
+/// Takes in what is new in an inbox.
 pub(crate) fn read_inbox(
     journal: &Journal,
     path: &Path,
     owner: &Owner,
     noted: Noted,
     debounce: Duration,
-) -> Result<usize> {
+) -> Result<Mail> {
     // What was renamed in is whole. Anything else may be followed by more from the same writer.
     if noted.stage != Stage::Renamed {
         wait_for_unlock(path, noted.since + debounce);
     }
     let inbox = Mailbox::new(path).read()?;
-    journal.receive(&Intake {
+    let count = journal.receive(&Intake {
         member: &owner.member,
         team: &owner.team,
         path,
         inbox: &inbox,
         read: noted.since.elapsed(),
         now: SystemTime::now(),
-    })
+    })?;
+    let asks = |entry: &Entry| !entry.read && entry.text.contains(SHUTDOWN_REQUEST);
+    Ok(Mail { count, asks: count > 0 && inbox.entries().any(asks) })
 }
 
 /// Whether the team is gone that an inbox belongs to.

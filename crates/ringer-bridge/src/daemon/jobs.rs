@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::core::Event;
 use super::farewell;
-use super::intake::{self, Owner};
+use super::intake::{self, Mail, Owner};
 use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
 use super::watcher::Noted;
@@ -56,8 +56,8 @@ impl Job {
 #[derive(Debug)]
 pub(crate) enum Finding {
     Visit(Visit),
-    /// So many new messages.
-    Mail(usize),
+    /// What an inbox of ours had.
+    Mail(Mail),
     /// What the journal now says of our own messages there.
     Receipts,
     /// When to look again, if somebody is still to answer.
@@ -150,13 +150,13 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
         Job::Read(path, owner) => {
             let debounce = shared.settings().debounce();
             shared.expect(&owner.member);
-            let count = intake::read_inbox(journal, path, owner, noted, debounce)?;
-            if count > 0 {
+            let mail = intake::read_inbox(journal, path, owner, noted, debounce)?;
+            if mail.count > 0 {
                 // The delivery need not wait for the disk, nor for the core.
                 shared.ring(&owner.member);
                 journal.sync()?;
             }
-            Finding::Mail(count)
+            Finding::Mail(mail)
         }
         Job::Receipts(path) => {
             intake::read_receipts(journal, path)?;

@@ -14,6 +14,9 @@ use super::message::{MemberId, Message, State, Via, text};
 use super::{Journal, micros, millis, next_revision};
 use crate::error::Result;
 
+/// What a request to shut down has in it, for a first look.
+pub(crate) const SHUTDOWN_REQUEST: &str = "\"shutdown_request\"";
+
 /// An inbox that was read.
 #[derive(Debug, Clone, Copy)]
 pub struct Intake<'a> {
@@ -120,6 +123,19 @@ impl Journal {
                  WHERE state IN ('received', 'waiting', 'delivering')",
             )?;
             members.query_map([], member_id)?.collect()
+        })
+    }
+
+    /// Members that were asked to shut down in the last day; whether they have answered is another question.
+    pub(crate) fn asked_to_shut_down(&self) -> Result<Vec<MemberId>> {
+        let day = Duration::from_hours(24);
+        let then = SystemTime::now().checked_sub(day).unwrap_or(SystemTime::UNIX_EPOCH);
+        self.read(|connection| {
+            let mut members = connection.prepare_cached(
+                "SELECT DISTINCT team_dir, member FROM messages \
+                 WHERE direction = 'in' AND received_at > ?1 AND instr(text, ?2)",
+            )?;
+            members.query_map(params![millis(then), SHUTDOWN_REQUEST], member_id)?.collect()
         })
     }
 

@@ -34,6 +34,7 @@ use crate::state::StateDir;
 pub use cursor::Identity;
 pub(crate) use cursor::to_mark;
 pub use handing::Fetch;
+pub(crate) use incoming::SHUTDOWN_REQUEST;
 pub use incoming::{Delivered, Intake, Typing};
 pub use message::{Direction, MemberId, Message, State, Via};
 pub(crate) use outgoing::Outgoing;

@@ -89,7 +89,7 @@ impl Script {
             }
         }
         let messages = found.map_or(&[][..], |all| &all[all.len().saturating_sub(6)..]);
-        messages.iter().map(|message| format!("{message}\n")).collect()
+        messages.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
     }
 
     /// When a tool was called last.

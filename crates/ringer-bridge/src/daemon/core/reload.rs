@@ -48,7 +48,6 @@ impl Core {
         for id in members.difference(&known) {
             self.router.wake(id);
             self.visit(id.team_dir.clone(), now(Stage::Closed));
-            self.jobs.start(Job::Requests(id.clone()), now(Stage::Closed));
         }
         let retiring: Vec<MemberId> =
             self.roster.members.iter().filter(|m| m.retiring).map(RosterEntry::id).collect();

@@ -16,14 +16,16 @@ use crate::error::Result;
 use crate::roster::Roster;
 
 impl Core {
-    /// What the journal says is still to be done, whoever left it undone.
-    pub(super) fn catch_up(&self) {
+    /// What the journal says is still to be done, whoever left it undone. Who was asked something by then
+    /// need be found only once: later it is seen as it comes.
+    pub(super) fn catch_up(&self, at_first: bool) {
         let (journal, events) = (self.shared.journal.clone(), self.events.clone());
         tokio::spawn(async move {
             let left = blocking(move || -> Result<_> {
                 let mut members = journal.members_with_mail()?;
                 members.extend(journal.members_with_marks()?);
-                Ok(Left { members, inboxes: journal.inboxes_with_receipts_due()? })
+                let asked = if at_first { journal.asked_to_shut_down()? } else { Vec::new() };
+                Ok(Left { members, asked, inboxes: journal.inboxes_with_receipts_due()? })
             });
             events.send(Event::Left(left.await)).await.ok();
         });
@@ -40,7 +42,7 @@ impl Core {
             self.path_changed(&path, now(Stage::Closed));
         }
         self.router.bury();
-        self.catch_up();
+        self.catch_up(false);
         let trouble = self.watcher.watching().trouble.is_some();
         let pause = if trouble { self.shared.settings().poll() } else { SWEEP };
         self.next_sweep = Instant::now() + pause;
