@@ -302,3 +302,91 @@ fn bad_input_is_said_and_takes_nothing() {
     }
     assert!(post_tool(&world, &json!({})).unwrap().contains("\nstays\n"));
 }
+
+/// A hook that took these and was killed, its output full.
+fn dies_with(world: &World) {
+    let before = fs::read_to_string(world.inbox(TEAM, "team-lead")).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
+    let mut command = world.ringer();
+    command.args(["hook", "post-tool"]).stdin(Stdio::piped()).stdout(OwnedFd::from(writer));
+    let mut hook = Running::start_as_it_is(&mut command).unwrap();
+    drop(command);
+    hook.stdin().unwrap().write_all(said(&json!({})).to_string().as_bytes()).unwrap();
+    let taken = || {
+        let inbox = fs::read_to_string(world.inbox(TEAM, "team-lead")).unwrap();
+        (inbox != before).then_some(())
+    };
+    wait_for("it to be taken", PATIENCE, taken).unwrap();
+    hook.kill().unwrap();
+    drop(reader);
+}
+
+#[test]
+fn of_several_hooks_at_once_exactly_one_hands_over_what_another_had() {
+    let world = world();
+    for round in 0..10 {
+        reply(&world, &format!("round {round}: {}", "x".repeat(4100)));
+        dies_with(&world);
+        let hooks: Vec<Running> = (0..4)
+            .map(|_| {
+                let mut hook = world.ringer();
+                hook.args(["hook", "post-tool"]);
+                start(hook, &said(&json!({})))
+            })
+            .collect();
+        let outputs = hooks.into_iter().map(|hook| hook.finish().unwrap().stdout);
+        let with = outputs.filter(|output| !output.is_empty()).count();
+        assert_eq!(with, 1, "round {round}");
+    }
+}
+
+#[test]
+fn no_more_than_claude_code_shows_is_handed_over_at_a_time_and_nothing_is_left_out() {
+    let world = world();
+    for number in 0..12 {
+        reply(&world, &format!("part {number}. {}", "<long-tag>".repeat(120)));
+    }
+    dies_with(&world);
+    for number in 12..16 {
+        reply(&world, &format!("part {number}. {}", "y".repeat(1500)));
+    }
+    let mut all = String::new();
+    while let Some(context) = post_tool(&world, &json!({})) {
+        assert!(context.chars().count() < 10_000, "{}", context.len());
+        all.push_str(&context);
+    }
+    for number in 0..16 {
+        assert_eq!(all.matches(&format!("part {number}. ")).count(), 1, "part {number}");
+    }
+}
+
+#[test]
+fn a_waiter_outlives_a_file_that_is_broken_for_a_while() {
+    let world = world();
+    let lead = lead();
+    let hook = waiter(&world, lead.id());
+    settles(&hook);
+    let inbox = world.inbox(TEAM, "team-lead");
+    fs::create_dir_all(inbox.parent().unwrap()).unwrap();
+    put(&inbox, "[{\"from\"");
+    thread::sleep(Duration::from_secs(3));
+    put(&inbox, "[]");
+    reply(&world, "after all");
+    assert!(words(&hook.finish().unwrap()).contains("after all"));
+}
+
+#[test]
+fn that_a_worker_is_idle_is_no_reason_to_say_that_nobody_reads() {
+    let world = world();
+    let idle =
+        json!({"type": "idle_notification", "from": "w", "timestamp": "t", "reported": true});
+    let send = ["send", "--team", TEAM, "--from", "w", "--to", "team-lead"];
+    ringer(&world, &[&send[..], &[&idle.to_string()]].concat());
+    thread::sleep(Duration::from_millis(5200));
+    assert!(!ringer(&world, &["status"]).contains("unheard"));
+    assert!(!ringer(&world, &["log"]).contains("not read"));
+    ringer(&world, &[&send[..], &["words"]].concat());
+    thread::sleep(Duration::from_millis(5200));
+    assert!(ringer(&world, &["status"]).contains("unheard"));
+}

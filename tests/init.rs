@@ -156,3 +156,30 @@ fn the_other_places_are_of_this_directory() {
     assert!(!world.work().join(".claude/settings.json").exists());
     assert!(world.work().join(".claude/settings.local.json").exists());
 }
+
+/// By whatever name it is started, and whether or not it remembers what it did.
+#[test]
+fn another_name_and_a_lost_record_leave_nothing_behind() {
+    let world = world();
+    let program = world.path().join("ringer-dev");
+    fs::copy(env!("CARGO_BIN_EXE_ringer"), &program).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut ringer = ringer_testkit::command(&program);
+        ringer.args(arguments).env_clear().env("HOME", world.path());
+        ringer.env("CLAUDE_CONFIG_DIR", world.claude()).current_dir(world.work());
+        let output = ringer.env("XDG_STATE_HOME", world.path().join("state")).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    run(&["init", "--yes"]);
+    run(&["init", "--yes"]);
+    let now = read(&settings(&world));
+    assert_eq!(now["hooks"]["Stop"].as_array().unwrap().len(), 1, "{now}");
+    run(&["init", "--yes", "--uninstall"]);
+    assert!(!settings(&world).exists());
+
+    done(&world, &["--yes"]);
+    fs::remove_file(world.path().join("state/ringer/init.json")).unwrap();
+    done(&world, &["--yes", "--uninstall"]);
+    let left = fs::read_to_string(settings(&world)).unwrap();
+    assert!(!left.contains("ringer"), "{left}");
+}

@@ -152,3 +152,26 @@ fn the_log_is_json_unless_somebody_reads_it_and_never_has_texts_in_it() {
     let expected = "error: RINGER_LOG is none of error, warn, info, debug and trace\n";
     assert_eq!((said(&output).as_str(), output.status.code()), (expected, Some(2)));
 }
+
+/// A mistake in Ringer's settings must not keep Claude's own teammates from starting.
+#[test]
+fn claude_s_own_teammates_start_whatever_the_settings_say() {
+    let scene = Scene::new();
+    scene.settings("nonsense = 1\n");
+    let bin = scene.world.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let claude = bin.join("claude");
+    ringer_testkit::put(&claude, "#!/bin/sh\necho \"$@\"\n");
+    fs::set_permissions(&claude, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let arguments =
+        ["--agent-name", "bob", "--agent-id", "bob@t", "--team-name", "t", "--json", "-v"];
+    let mut teammate = scene.ringer(&arguments);
+    teammate.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    let output = teammate.output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        arguments.join(" ") + "\n",
+        "{}",
+        said(&output)
+    );
+}

@@ -32,8 +32,10 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             return (kind.replace('_', " "), text);
         }
     };
+    // Whoever wrote it, whatever it says inside.
+    let from = &message.from;
     match known {
-        Known::ShutdownRequest { request_id, from, reason, .. } => {
+        Known::ShutdownRequest { request_id, reason, .. } => {
             let why = because(reason.as_deref());
             let text = format!("{from} asks you to end your work and shut down.{why}");
             ("shutdown request".into(), text + &how_to_answer(request_id, "shutdown_response"))
@@ -46,7 +48,7 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             }
             (format!("task {task_id}"), text)
         }
-        Known::IdleNotification { from, idle_reason, summary, result, .. } => {
+        Known::IdleNotification { idle_reason, summary, result, .. } => {
             let mut text = format!("{from} has nothing to do now.");
             for (word, said) in [("Reason", idle_reason), ("Summary", summary), ("Result", result)]
             {
@@ -56,14 +58,14 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             }
             ("idle".into(), text)
         }
-        Known::ShutdownApproved { from, .. } => {
+        Known::ShutdownApproved { .. } => {
             ("shutdown approved".into(), format!("{from} agrees to shut down."))
         }
-        Known::ShutdownRejected { from, reason, .. } => {
+        Known::ShutdownRejected { reason, .. } => {
             let why = because(reason.as_deref());
             ("shutdown rejected".into(), format!("{from} does not want to shut down yet.{why}"))
         }
-        Known::PlanApprovalRequest { request_id, from, plan_content, plan_file_path, .. } => {
+        Known::PlanApprovalRequest { request_id, plan_content, plan_file_path, .. } => {
             let file = plan_file_path.as_deref();
             let file = file.map_or(String::new(), |file| format!("\nThe plan is in {file}."));
             let text =
@@ -79,7 +81,7 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
             let text = format!("{} {says}{}", message.from, because(feedback.as_deref()));
             (title.into(), text)
         }
-        Known::PermissionRequest { request_id, from, tool_name, description, input, .. } => {
+        Known::PermissionRequest { request_id, tool_name, description, input, .. } => {
             let mut text = format!("{from} asks for permission to use {tool_name}.");
             let input = if input.is_null() { String::new() } else { input.to_string() };
             for line in [description.as_str(), &input] {
@@ -224,7 +226,9 @@ mod tests {
         let may_i = r#"{"type":"permission_request","request_id":"p-1","agent_id":"w","tool_name":"Bash","description":"make","input":{"command":"make"}}"#;
         let text = shown(None, may_i);
         assert!(
-            text.contains("w asks for permission to use Bash.\nmake\n{\"command\":\"make\"}\n"),
+            text.contains(
+                "team-lead asks for permission to use Bash.\nmake\n{\"command\":\"make\"}\n"
+            ),
             "{text}"
         );
         assert!(text.contains("ringer answer p-1 --approve"), "{text}");

@@ -26,8 +26,10 @@ pub struct Request {
     pub from: String,
     /// What it asks.
     pub asks: Known,
-    /// When it came; milliseconds since 1970, if the journal knows.
+    /// When it came; milliseconds since 1970, if that is known.
     pub received_at: Option<i64>,
+    /// When the worker was shown it.
+    pub delivered_at: Option<i64>,
 }
 
 /// What became of an answer.
@@ -56,23 +58,32 @@ impl Speaker {
         };
         let answered: HashSet<String> = messages
             .iter()
-            .filter(|message| message.direction == Direction::Out && message.from == self.name)
+            .filter(|message| message.from == self.name)
             .filter_map(|message| Some(Structured::known(&message.text)?.answers()?.to_owned()))
             .collect();
         let mut found: Vec<Request> = Vec::new();
-        let is_new = |found: &[Request], id: &str| {
-            !answered.contains(id) && found.iter().all(|known| known.id != id)
+        // An older one was meant for somebody else of that name.
+        let joined = self.team.config.member(&self.name).and_then(|member| member.joined_at);
+        let is_ours = |request: &Request| {
+            // Nobody but the lead ends a worker.
+            let is_lead = request.from == self.lead();
+            let may = is_lead || !matches!(request.asks, Known::ShutdownRequest { .. });
+            may && joined.is_none_or(|joined| request.received_at.is_none_or(|at| at >= joined))
+        };
+        let is_new = |found: &[Request], request: &Request| {
+            let id = &request.id;
+            is_ours(request) && !answered.contains(id) && found.iter().all(|known| known.id != *id)
         };
         for message in messages.iter().filter(|m| m.direction == Direction::In && m.to == self.name)
         {
-            if let Some(request) = Request::in_message(message).filter(|r| is_new(&found, &r.id)) {
+            if let Some(request) = Request::in_message(message).filter(|r| is_new(&found, r)) {
                 found.push(request);
             }
         }
         // What no daemon has read yet is only there.
         for mailbox in self.team.mailboxes(&self.name)? {
             for entry in mailbox.read()?.entries() {
-                if let Some(request) = Request::in_entry(entry).filter(|r| is_new(&found, &r.id)) {
+                if let Some(request) = Request::in_entry(entry).filter(|r| is_new(&found, r)) {
                     found.push(request);
                 }
             }
@@ -91,7 +102,7 @@ impl Speaker {
         let request = request.ok_or_else(|| Error::NoRequest { id: id.to_owned(), open: ids() })?;
         let answer = self.words(&request, approve, reason);
         let summary = if approve { "approved" } else { "rejected" };
-        let sent = self.send(&request.from, &answer.to_text(), Some(summary))?;
+        let sent = self.write(&request.from, &answer.to_text(), Some(summary))?;
         let arrived = sent.posted.iter().all(|one| one.outcome.is_ok());
         let retires = approve
             && arrived
@@ -139,18 +150,21 @@ impl Speaker {
 }
 
 impl Request {
-    fn of(from: &str, text: &str, received_at: Option<i64>) -> Option<Self> {
+    fn of(from: &str, text: &str) -> Option<Self> {
         let asks = Structured::known(text)?;
         let id = asks.request_id()?.to_owned();
-        Some(Self { id, from: from.to_owned(), asks, received_at })
+        Some(Self { id, from: from.to_owned(), asks, received_at: None, delivered_at: None })
     }
 
     fn in_message(message: &Message) -> Option<Self> {
-        Self::of(&message.from, &message.text, Some(message.received_at))
+        let (received_at, delivered_at) = (Some(message.received_at), message.delivered_at);
+        Some(Self { received_at, delivered_at, ..Self::of(&message.from, &message.text)? })
     }
 
     fn in_entry(entry: &Entry) -> Option<Self> {
-        Self::of(&entry.from, &entry.text, None)
+        let sent = entry.timestamp.parse::<jiff::Timestamp>().ok();
+        let received_at = sent.map(jiff::Timestamp::as_millisecond);
+        Some(Self { received_at, ..Self::of(&entry.from, &entry.text)? })
     }
 
     /// What it asks, in a few words.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use ringer_teams::{Known, LEAD, Member, TEXT_LIMIT, Team, stored};
+use ringer_teams::{Known, LEAD, Member, Structured, TEXT_LIMIT, Team, stored};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -17,6 +17,9 @@ use crate::state::StateDir;
 
 /// A longer plan goes to a file: the rest of a message's text is for what stands around it.
 const LONGEST_PLAN: usize = TEXT_LIMIT / 2;
+
+/// In front of a text that is JSON for programs, and is not meant for them.
+const QUOTED: &str = "(quoted)";
 
 /// How a piece of work went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,8 +126,17 @@ impl Speaker {
         self.send(self.lead(), &marked, Some(&summary))
     }
 
-    /// Sends a message to a member.
+    /// Sends a message to a member. Whatever it says is words: a text that programs would act on, such as
+    /// somebody else's agreement to shut down, is made a quotation.
     pub fn send(&self, to: &str, text: &str, summary: Option<&str>) -> Result<Sent> {
+        if Structured::parse(text).is_some() {
+            return self.write(to, &format!("{QUOTED}\n{text}"), summary);
+        }
+        self.write(to, text, summary)
+    }
+
+    /// Writes a message to a member, be it words or a message between programs.
+    pub(crate) fn write(&self, to: &str, text: &str, summary: Option<&str>) -> Result<Sent> {
         let letter = Letter { from: &self.name, to, text, summary, force: false };
         post(&self.state, &self.team, &letter, SystemTime::now())
     }
@@ -170,7 +182,7 @@ impl Speaker {
             plan_file_path,
             timestamp: iso(SystemTime::now()),
         };
-        let sent = self.send(self.lead(), &request.to_text(), Some("plan for approval"))?;
+        let sent = self.write(self.lead(), &request.to_text(), Some("plan for approval"))?;
         Ok((request_id, sent))
     }
 
@@ -185,6 +197,6 @@ impl Speaker {
             result: None,
             reported: reported.then_some(true),
         };
-        self.send(self.lead(), &idle.to_text(), None)
+        self.write(self.lead(), &idle.to_text(), None)
     }
 }

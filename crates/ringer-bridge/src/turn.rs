@@ -10,6 +10,7 @@ use crate::daemon::Client;
 use crate::error::Result;
 use crate::journal::{Direction, Filter, Journal, Message, State};
 use crate::render::{SECOND_COPY, render};
+use crate::roster::Roster;
 use crate::speaker::Speaker;
 
 impl Speaker {
@@ -89,6 +90,12 @@ impl Speaker {
         if let Ok(mut daemon) = Client::connect(&self.state) {
             daemon.wake().ok();
         }
+    }
+
+    /// Whether the worker has hooks of ours.
+    pub fn has_hooks(&self) -> Result<bool> {
+        let roster = Roster::load(&self.state)?;
+        Ok(roster.find(self.team.dir(), &self.name).is_some_and(|entry| entry.hooks))
     }
 
     /// Whether the worker has written to the lead since it was last said to be idle.

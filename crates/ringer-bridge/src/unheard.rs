@@ -16,6 +16,9 @@ use crate::journal::{Journal, Message, State};
 /// Who reads its inbox at all has read a message by then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What a message has in it that the lead is not woken for: that a worker is idle which has reported.
+pub(crate) const NO_NEWS: &str = "\"reported\":true";
+
 /// Somebody who does not read its inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unheard {
@@ -69,7 +72,7 @@ pub fn not_taken(message: &Message) -> Option<&'static str> {
     let age = (SystemTime::UNIX_EPOCH + Duration::from_millis(at)).elapsed().unwrap_or_default();
     match message.state {
         State::Written if !Path::new(&message.team_dir).exists() => Some("team gone"),
-        State::Written if age > PATIENCE => Some("not read"),
+        State::Written if age > PATIENCE && !message.text.contains(NO_NEWS) => Some("not read"),
         _ => None,
     }
 }

@@ -60,7 +60,7 @@ impl World {
 
 fn typing(shown_before: u32) -> Typing {
     let (via, queued) = (Via::Keys, Duration::from_micros(5));
-    Typing { via, shown_before, queued, now: SystemTime::now() }
+    Typing { claim: None, via, shown_before, queued, now: SystemTime::now() }
 }
 
 fn row(id: u32) -> String {

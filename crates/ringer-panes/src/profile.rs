@@ -120,7 +120,7 @@ pub enum Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shutdown {
-    /// So many seconds it may take to answer.
+    /// So many seconds it may take to answer, from when it was shown the request.
     pub after_s: u64,
     /// What is then answered for it.
     pub then: Rule,
@@ -280,7 +280,7 @@ impl Profile {
             body: Body::Keys,
             wake: None,
             gear: Gear::default(),
-            shutdown: Shutdown { after_s: 60, then: Rule::Approve },
+            shutdown: Shutdown { after_s: 600, then: Rule::Approve },
             ready: None,
             ready_cursor: None,
             prompt: None,

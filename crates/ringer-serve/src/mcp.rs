@@ -232,7 +232,11 @@ impl Tools {
                         }));
                     }
                 }
-                let (via, claim) = (Via::Tool, Claim::ours());
+                // An agent with our hooks tells when its model has seen it; of another one nothing is heard.
+                let by_hook = speaker.has_hooks()?;
+                let agent = std::os::unix::process::parent_id();
+                let claim = if by_hook { Claim::of(agent) } else { Claim::ours() };
+                let via = if by_hook { Via::Hook } else { Via::Tool };
                 let how = Fetch { via, claim, woken: false, turn_ends: false };
                 if let Some(new) = speaker.fetch(&how)? {
                     messages.extend(new.messages().iter().map(|message| {
@@ -242,7 +246,9 @@ impl Tools {
                             "second_copy": message.copies > 1,
                         })
                     }));
-                    fetched.lock().unwrap_or_else(PoisonError::into_inner).push(new);
+                    if !by_hook {
+                        fetched.lock().unwrap_or_else(PoisonError::into_inner).push(new);
+                    }
                 }
                 Ok(json!({"success": true, "messages": messages}))
             })

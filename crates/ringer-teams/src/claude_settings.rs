@@ -25,6 +25,8 @@ pub struct Wanted {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Added {
+    /// The commands of hooks.
+    pub hooks: Vec<String>,
     /// Variables, with what they were set to.
     pub env: Vec<(String, String)>,
     /// Rules.
@@ -41,7 +43,7 @@ pub struct Added {
 pub struct Merged {
     /// The new text.
     pub text: String,
-    /// What was put in; hooks are known by their commands.
+    /// What was put in.
     pub added: Added,
     /// Variables that stay as the user has set them: name, value there, value wanted.
     pub kept: Vec<(String, String, String)>,
@@ -54,6 +56,9 @@ pub fn put_in(text: &str, wanted: &Wanted) -> Result<Merged, NotWhole> {
     let mut kept = Vec::new();
     for (event, entry) in &wanted.hooks {
         let path = ["hooks", event];
+        let hooks = entry["hooks"].as_array().into_iter().flatten();
+        let commands = hooks.filter_map(|hook| hook["command"].as_str()).map(str::to_owned);
+        added.hooks.extend(commands);
         text = ensure(&text, &path, "[]", &mut added.created)?;
         text =
             change(&text, &path, &|raw| Ok(Array::parse(raw)?.with_pushed(&pretty(entry, 3), 3)))?;
@@ -102,6 +107,7 @@ pub fn take_out(
     added: &Added,
     is_ours: impl Fn(&str) -> bool,
 ) -> Result<String, NotWhole> {
+    let is_ours = |command: &str| is_ours(command) || added.hooks.iter().any(|c| c == command);
     let mut text = text.to_owned();
     let events: Vec<String> = match at(&text, &["hooks"])? {
         Some(hooks) => Object::parse(&hooks)?.fields().map(|(event, _)| event.to_owned()).collect(),

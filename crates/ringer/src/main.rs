@@ -43,7 +43,8 @@ fn main() -> ExitCode {
 /// The command line. Claude Code runs one program with its own options for a teammate, and that is us.
 fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    if words.get(1).is_some_and(|word| word == "--agent-id") {
+    let is_option = words.get(1).is_some_and(|word| word.to_string_lossy().starts_with("--"));
+    if is_option && words.iter().any(|word| word == "--agent-id") {
         words.insert(1, "teammate".into());
     }
     words

@@ -122,6 +122,7 @@ impl<P: Pane> Delivery<'_, P> {
         let via = self.via();
         let payload = self.payload(via, self.message.copies + 1, &sight)?;
         let typing = Typing {
+            claim: self.message.claim.clone(),
             via,
             shown_before: count(&Needle::of(&payload), &sight.screen),
             queued: since(self.message.received_at),

@@ -20,6 +20,9 @@ use crate::speaker::Speaker;
 /// A worker that agreed has this long to come to the end of what it says.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Before it is looked again whether a worker was shown a request.
+const UNSEEN: Duration = Duration::from_secs(2);
+
 /// One that was asked to quit has this long before it is made to.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -52,9 +55,14 @@ pub(super) fn unanswered(
         if !matches!(request.asks, Known::ShutdownRequest { .. }) || rule.then == Rule::Wait {
             continue;
         }
-        let since = request.received_at.map(|at| u64::try_from(at).unwrap_or(0));
-        let since = since.map(|at| SystemTime::UNIX_EPOCH + Duration::from_millis(at));
-        let waited = since.and_then(|at| at.elapsed().ok()).unwrap_or_default();
+        // It has to have seen it, if there is anybody to see it.
+        let nobody = entry.pane == Address::None;
+        let Some(since) = request.delivered_at.or(request.received_at.filter(|_| nobody)) else {
+            again = Some(UNSEEN.min(again.unwrap_or(UNSEEN)));
+            continue;
+        };
+        let since = Duration::from_millis(u64::try_from(since).unwrap_or(0));
+        let waited = (SystemTime::UNIX_EPOCH + since).elapsed().unwrap_or_default();
         let left = rule.patience().saturating_sub(waited);
         if !left.is_zero() {
             again = Some(again.map_or(left, |other: Duration| other.min(left)));
@@ -95,7 +103,10 @@ pub(super) fn retire(claude: &ClaudeDir, shared: &Shared, id: &MemberId) -> Resu
         Roster::strike(&shared.state, &id.team_dir, Some(&id.name))?;
         last = now;
     }
-    if !last.native
+    // Somebody new may have the name by now.
+    let is_free = Roster::load(&shared.state)?.find(&id.team_dir, &id.name).is_none();
+    if is_free
+        && !last.native
         && let Some(team) = team(claude, id)?
     {
         SyntheticMemberService::remove(&team, &id.name)?;
@@ -121,7 +132,9 @@ fn end(entry: &RosterEntry) {
         Address::Tmux { .. } | Address::Zellij { .. } => {
             // Only who was recognised there: whoever has the pane now is somebody else.
             let occupant = entry.occupant.as_ref();
-            if let Some(worker) = occupant.and_then(|occupant| occupant.foreground.as_ref()) {
+            let worker = occupant.and_then(|occupant| occupant.foreground.as_ref());
+            // A shell that waits for commands is the user's, whoever registered it.
+            if let Some(worker) = worker.filter(|worker| !worker.is_at_prompt()) {
                 worker.end_group(FAREWELL);
             }
         }

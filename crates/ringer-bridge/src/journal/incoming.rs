@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::cursor::{Found, Identity, compare};
 use super::message::{MemberId, Message, State, Via, text};
 use super::{Journal, micros, millis, next_revision};
+use crate::claim::Claim;
 use crate::error::Result;
 
 /// What a request to shut down has in it, for a first look.
@@ -35,8 +36,10 @@ pub struct Intake<'a> {
 }
 
 /// A message that is about to be typed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Typing {
+    /// Who was known to hand it over; if somebody else is by now, it is not typed.
+    pub claim: Option<Claim>,
     /// Itself, or the line that makes a hook fetch it.
     pub via: Via,
     /// How often the screen shows it already.
@@ -151,12 +154,24 @@ impl Journal {
     /// It is about to be typed, or the line `via` which it is fetched; not if the worker has got it in
     /// another way meanwhile.
     pub fn delivering(&self, id: i64, typing: &Typing) -> Result<bool> {
-        self.set(
-            id,
-            "state = 'delivering', reason = NULL, shown_before = ?3, entering = 0, claim = NULL, \
-             via = ?6, copies = copies + 1, attempts = attempts + 1, queued_us = ?4, changed_at = ?5",
-            &[&typing.shown_before, &micros(typing.queued), &millis(typing.now), &typing.via],
-        )
+        self.write(|connection| {
+            let mut deliver = connection.prepare_cached(
+                "UPDATE messages SET revision = ?2, state = 'delivering', reason = NULL, \
+                 shown_before = ?3, entering = 0, claim = NULL, via = ?6, copies = copies + 1, \
+                 attempts = attempts + 1, queued_us = ?4, changed_at = ?5 \
+                 WHERE id = ?1 AND state <> 'delivered' AND claim IS ?7",
+            )?;
+            let changed = deliver.execute(params![
+                id,
+                next_revision(connection)?,
+                typing.shown_before,
+                micros(typing.queued),
+                millis(typing.now),
+                typing.via,
+                typing.claim,
+            ])?;
+            Ok(changed > 0)
+        })
     }
 
     /// It was not typed after all.

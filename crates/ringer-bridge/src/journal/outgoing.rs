@@ -13,7 +13,7 @@ use super::incoming::mailbox_id;
 use super::message::text;
 use super::{Journal, millis, next_revision};
 use crate::error::Result;
-use crate::unheard::Unheard;
+use crate::unheard::{NO_NEWS, Unheard};
 
 /// A message that is in somebody's inbox.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,8 @@ impl Journal {
         self.read(|connection| {
             let mut due = connection.prepare_cached(
                 "SELECT team, team_dir, peer, count(*), min(received_at) FROM messages \
-                 WHERE state = 'written' AND received_at < ?1 GROUP BY team_dir, peer",
+                 WHERE state = 'written' AND received_at < ?1 AND NOT instr(text, ?2) \
+                 GROUP BY team_dir, peer",
             )?;
             let row = |row: &rusqlite::Row<'_>| {
                 Ok(Unheard {
@@ -85,7 +86,7 @@ impl Journal {
                     since: row.get(4)?,
                 })
             };
-            due.query_map([millis(then)], row)?.collect()
+            due.query_map(params![millis(then), NO_NEWS], row)?.collect()
         })
     }
 

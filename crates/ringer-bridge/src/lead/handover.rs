@@ -8,16 +8,18 @@
 //! | after that, before it is taken | in the inbox, and noted | hands it over |
 //! | after it is taken, before it is written out | noted | hands it over, marked as a second copy |
 //! | after it is written out, before that is noted | noted | the same: the one case of a true second copy |
+//! | after that, before it has ended with its status | with Claude Code, which may not look at it | nothing: microseconds that nobody can close |
 //!
 //! What the lead's own poller takes between our look and our taking is not there any more when we take,
 //! and so is not ours.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use ringer_teams::{Entry, Inbox, Mailbox, Team, stored};
 use serde::{Deserialize, Serialize};
 
-use super::shape::words;
+use super::shape::{message, words};
 use super::{inboxes, is_implicit, left_to_claude, wakes};
 use crate::claim::Claim;
 use crate::error::Result;
@@ -27,7 +29,7 @@ use crate::state::StateDir;
 const FILE: &str = "handovers.json";
 
 /// So many characters at a time: of more Claude Code cuts out the middle, or shows only the beginning. What is
-/// over is handed over next time; one message that is longer than half of that goes to a file.
+/// over is handed over next time; one message that takes more than half of that goes to a file.
 const LONGEST: usize = 80_000;
 const LONGEST_MID_TURN: usize = 9_000;
 
@@ -40,7 +42,7 @@ struct Handovers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Open {
     by: Claim,
-    team_dir: String,
+    team_dir: PathBuf,
     /// As they stood in the inbox.
     entries: Vec<String>,
 }
@@ -71,88 +73,136 @@ impl Handover {
 /// what a hook that ended had in hand. Unless it is `mid_turn`, none if nothing of it is worth waking
 /// the lead for.
 pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Handover>> {
-    let boxes = inboxes(team)?;
-    let mut found: Vec<(&Mailbox, Entry)> = Vec::new();
-    let mut unread: HashSet<Identity> = HashSet::new();
-    for mailbox in &boxes {
-        for entry in mailbox.read()?.entries().filter(|entry| !entry.read) {
-            unread.insert(Identity::of(entry));
-            if left_to_claude(team, entry, mailbox.path()).is_zero() {
-                found.push((mailbox, entry.clone()));
-            }
-        }
-    }
     let noted: Handovers = state.read(FILE)?;
-    let team_dir = team.dir().display().to_string();
-    let is_lost = |open: &&Open| open.team_dir == team_dir && !open.by.is_alive();
-    let is_left = |entry: &Entry| !unread.contains(&Identity::of(entry));
-    let lost: Vec<Entry> = noted
-        .open
-        .iter()
-        .filter(is_lost)
-        .flat_map(|open| parse(&open.entries))
-        .filter(is_left)
-        .collect();
-    let worth_it = mid_turn || !lost.is_empty() || found.iter().any(|(_, entry)| wakes(entry));
-    if !worth_it || lost.is_empty() && found.is_empty() {
+    let is_lost = |open: &Open| open.team_dir == team.dir() && !open.by.is_alive();
+    let (_, found) = look(team)?;
+    // Most often there is nothing, and nobody has to be kept from anything to see that.
+    if found.is_empty() && !noted.open.iter().any(is_lost) {
         return Ok(None);
     }
     let longest = if mid_turn { LONGEST_MID_TURN } else { LONGEST };
-    let length = |entry: &Entry| entry.text.chars().count().min(longest / 2) + 200;
-    let mut used: usize = lost.iter().map(length).sum();
-    found.retain(|(_, entry)| {
-        used += length(entry);
-        used < longest || used == length(entry)
-    });
     let by = Claim::ours();
-    let raw = |entries: &[&Entry]| -> Vec<String> {
-        entries.iter().map(|entry| entry.raw.clone()).collect()
-    };
-    let planned: Vec<&Entry> = lost.iter().chain(found.iter().map(|(_, entry)| entry)).collect();
-    let open = Open { by: by.clone(), team_dir: team_dir.clone(), entries: raw(&planned) };
-    state.edit(FILE, |all: &mut Handovers| {
-        all.open.retain(|open| open.by != by && (open.team_dir != team_dir || open.by.is_alive()));
-        all.open.push(open);
-        Ok(())
-    })?;
-    // If that fails, what we had from others is still noted: for the next one, since this process ends.
-    let taken = take_out(team, &boxes, &found)?;
-    if taken.len() < found.len() {
-        let left: Vec<&Entry> = lost.iter().chain(&taken).collect();
-        let entries = raw(&left);
-        state.edit(FILE, |all: &mut Handovers| {
-            if let Some(open) = all.open.iter_mut().find(|open| open.by == by) {
-                open.entries = entries;
+    // Who is dead now has done to the inbox what it will ever do, so that is read after.
+    let planned = state.edit(FILE, |all: &mut Handovers| {
+        all.open.retain(|open| open.by.is_alive() || open.team_dir.exists());
+        let (dead, others): (Vec<Open>, Vec<Open>) =
+            std::mem::take(&mut all.open).into_iter().partition(is_lost);
+        all.open = others;
+        let (unread, found) = look(team)?;
+        let is_taken = |entry: &Entry| !unread.contains(&Identity::of(entry));
+        let lost = dead.iter().flat_map(|open| parse(&open.entries)).filter(is_taken);
+        let mut plan = Plan::default();
+        let mut room = Room { state, left: longest, longest: longest / 2 };
+        for entry in lost {
+            match room.fit(&entry, true)? {
+                Some(words) => plan.again.push((entry, words)),
+                None => plan.later.push(entry.raw),
             }
-            Ok(())
-        })?;
-    }
-    let count = lost.len() + taken.len();
-    if count == 0 {
+        }
+        for (mailbox, entry) in found {
+            let Some(words) = room.fit(&entry, false)? else { break };
+            plan.wakes |= wakes(&entry);
+            plan.new.push((mailbox, entry, words));
+        }
+        plan.wakes |= !plan.again.is_empty();
+        let wanted = plan.wakes || mid_turn && !plan.new.is_empty();
+        if !wanted {
+            all.open.extend(dead);
+            return Ok(None);
+        }
+        if let (false, Some(first)) = (plan.later.is_empty(), dead.into_iter().next()) {
+            all.open.push(Open { entries: std::mem::take(&mut plan.later), ..first });
+        }
+        let new = plan.new.iter().map(|(_, entry, _)| entry.raw.clone());
+        let again = plan.again.iter().map(|(entry, _)| entry.raw.clone());
+        let entries = again.chain(new).collect();
+        all.open.push(Open { by: by.clone(), team_dir: team.dir().to_owned(), entries });
+        Ok(Some(plan))
+    })?;
+    let Some(plan) = planned else {
+        return Ok(None);
+    };
+    // If that fails, all of it is still noted: for the next one, since this process ends.
+    let taken = take_out(team, &plan.new)?;
+    let mut all: Vec<String> = plan.again.into_iter().map(|(_, words)| words).collect();
+    let is_ours = |entry: &Entry| taken.contains(&Identity::of(entry));
+    let new = plan.new.into_iter().filter(|(_, entry, _)| is_ours(entry));
+    all.extend(new.map(|(_, _, words)| words));
+    if all.is_empty() {
         forget(state, &by)?;
         return Ok(None);
     }
-    let shown: Vec<(Entry, bool)> = lost
-        .into_iter()
-        .map(|entry| (entry, true))
-        .chain(taken.into_iter().map(|entry| (entry, false)))
-        .map(|(entry, again)| Ok((fit(state, entry, longest / 2)?, again)))
-        .collect::<Result<_>>()?;
-    let words = words(shown.iter().map(|(entry, again)| (entry, *again)));
-    Ok(Some(Handover { state: state.clone(), by, words, count }))
+    let count = all.len();
+    Ok(Some(Handover { state: state.clone(), by, words: words(&all), count }))
+}
+
+/// What is to be handed over, each with its words.
+#[derive(Debug, Default)]
+struct Plan {
+    /// What somebody had in hand before.
+    again: Vec<(Entry, String)>,
+    /// What is in an inbox.
+    new: Vec<(Mailbox, Entry, String)>,
+    /// What somebody had in hand, and there is no room for now.
+    later: Vec<String>,
+    /// Whether any of it is worth waking the lead for.
+    wakes: bool,
+}
+
+/// How much can be handed over at a time.
+struct Room<'a> {
+    state: &'a StateDir,
+    left: usize,
+    /// For one message.
+    longest: usize,
+}
+
+impl Room<'_> {
+    /// The words for an entry, if there is room for them. A text that is too long goes to a file, and is
+    /// pointed to instead.
+    fn fit(&mut self, entry: &Entry, again: bool) -> Result<Option<String>> {
+        let mut words = message(entry, again);
+        if words.chars().count() > self.longest {
+            let id = entry.msg_id.clone().unwrap_or_default();
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let name = if !id.is_empty() && id.chars().all(plain) {
+                id
+            } else {
+                uuid::Uuid::new_v4().to_string()
+            };
+            let text = stored(&entry.text, &self.state.messages(), &name)?;
+            words = message(&Entry { text, ..entry.clone() }, again);
+        }
+        let length = words.chars().count() + 2;
+        if length > self.left {
+            return Ok(None);
+        }
+        self.left -= length;
+        Ok(Some(words))
+    }
+}
+
+/// What nobody has read in the lead's inboxes, and what of it is ours to take.
+fn look(team: &Team) -> Result<(HashSet<Identity>, Vec<(Mailbox, Entry)>)> {
+    let (mut unread, mut found) = (HashSet::new(), Vec::new());
+    for mailbox in inboxes(team)? {
+        for entry in mailbox.read()?.entries().filter(|entry| !entry.read) {
+            unread.insert(Identity::of(entry));
+            if left_to_claude(team, entry, mailbox.path()).is_zero() {
+                found.push((mailbox.clone(), entry.clone()));
+            }
+        }
+    }
+    Ok((unread, found))
 }
 
 /// Takes entries from their inboxes, in the way in which this lead's version does it: newer ones remove
-/// what they have read, older ones only mark it.
-fn take_out(team: &Team, boxes: &[Mailbox], found: &[(&Mailbox, Entry)]) -> Result<Vec<Entry>> {
-    let mut taken = Vec::new();
-    for mailbox in boxes {
-        let ids: HashSet<Identity> = found
-            .iter()
-            .filter(|(from, _)| *from == mailbox)
-            .map(|(_, entry)| Identity::of(entry))
-            .collect();
-        if ids.is_empty() {
+/// what they have read, older ones only mark it. Those that were still there.
+fn take_out(team: &Team, new: &[(Mailbox, Entry, String)]) -> Result<HashSet<Identity>> {
+    let mut taken = HashSet::new();
+    let ids: HashSet<Identity> = new.iter().map(|(_, entry, _)| Identity::of(entry)).collect();
+    for mailbox in inboxes(team)? {
+        if !new.iter().any(|(from, ..)| *from == mailbox) {
             continue;
         }
         let is_ours = |entry: &Entry| !entry.read && ids.contains(&Identity::of(entry));
@@ -161,7 +211,7 @@ fn take_out(team: &Team, boxes: &[Mailbox], found: &[(&Mailbox, Entry)]) -> Resu
         } else {
             mailbox.take_marking(is_ours)?
         };
-        taken.extend(done.value);
+        taken.extend(done.value.iter().map(Identity::of));
     }
     Ok(taken)
 }
@@ -171,17 +221,6 @@ fn forget(state: &StateDir, by: &Claim) -> Result<()> {
         all.open.retain(|open| open.by != *by);
         Ok(())
     })
-}
-
-/// A text that is too long for a model at once is pointed to instead.
-fn fit(state: &StateDir, mut entry: Entry, longest: usize) -> Result<Entry> {
-    if entry.text.chars().count() > longest {
-        let id = entry.msg_id.clone().unwrap_or_default();
-        let plain = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && !id.is_empty();
-        let name = if plain { id } else { uuid::Uuid::new_v4().to_string() };
-        entry.text = stored(&entry.text, &state.messages(), &name)?;
-    }
-    Ok(entry)
 }
 
 fn parse(raw: &[String]) -> Vec<Entry> {

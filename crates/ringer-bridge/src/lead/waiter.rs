@@ -55,26 +55,32 @@ pub fn wait(session: &Session, claude: &ClaudeDir, state: &StateDir, dir: &Path)
     let Some(mut team) = turn.team(session, claude)? else {
         return Ok(Waited::NoTeam);
     };
+    // Kept, so that there is always somebody who could tell.
     let (tell, told) = sync_channel(64);
     if let Some(pid) = session.pid {
         watch_process(pid, tell.clone());
     }
-    let mut eyes = Eyes::new(tell);
+    let mut eyes = Eyes::new(tell.clone());
     loop {
         eyes.look_at(&team);
-        // Watched first and read then: nothing that comes in between is missed.
-        if let Some(handover) = take(state, &team, false)? {
-            return Ok(Waited::Mail(handover));
-        }
-        let pause = next_due(&team)?.map_or(eyes.patience(), |due| due.min(eyes.patience()));
+        // Watched first and read then: nothing that comes in between is missed. A file that is broken or
+        // locked now may be good in a moment, and nobody starts another waiter before the next prompt.
+        let due = match take(state, &team, false) {
+            Ok(Some(handover)) => return Ok(Waited::Mail(handover)),
+            Ok(None) => next_due(&team),
+            Err(error) => Err(error),
+        };
+        let patience = eyes.patience();
+        let pause = due.map_or(POLL, |due| due.map_or(patience, |due| due.min(patience)));
         if let Some(Event::Over) = wait_for(&told, pause) {
             return Ok(Waited::Over);
         }
         // Members come and go, and with them who reads the mail.
-        team = match turn.team(session, claude)? {
-            Some(team) => team,
-            None => return Ok(Waited::Over),
-        };
+        match turn.team(session, claude) {
+            Ok(Some(now)) => team = now,
+            Ok(None) => return Ok(Waited::Over),
+            Err(_) => {}
+        }
     }
 }
 

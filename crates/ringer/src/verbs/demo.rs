@@ -60,8 +60,9 @@ impl Demo {
             ))?;
         }
         context.out.line(
-            "Now with a real team: `ringer run gemini` in the directory where Claude works, or\n\
-             `ringer register NAME --pane tmux:%N` for a worker that runs in tmux already.",
+            "Now with a real team: `ringer init` once, so that the lead hears its workers; then\n\
+             `ringer run gemini` in the directory where Claude works, or `ringer register NAME\n\
+             --pane tmux:%N` for a worker that runs in tmux already.",
         )?;
         Ok(())
     }

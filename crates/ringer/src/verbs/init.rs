@@ -133,8 +133,11 @@ impl Init {
                 .hint("nothing was changed; mend the file first")
         };
         let text = old.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
-        // First what was put in before: this may be another version of it, or in another place.
-        let bare = take_out(text, &record.added, is_ours).map_err(broken)?;
+        // First what was put in before: this may be another version of it, or in another place. Without a
+        // record, what can only be ours.
+        let added =
+            if record.added == Added::default() { unrecorded()? } else { record.added.clone() };
+        let bare = take_out(text, &added, is_ours).map_err(broken)?;
         if self.uninstall {
             return Ok(Plan { text: bare, added: Added::default(), warnings: Vec::new() });
         }
@@ -224,16 +227,31 @@ struct Plan {
     warnings: Vec<String>,
 }
 
+/// The program that teammates run through.
+const COMMAND: &str = "CLAUDE_CODE_TEAMMATE_COMMAND";
+
+/// The rule that allows our tools.
+const TOOLS: &str = "mcp__ringer";
+
+/// Where this program is: as it is found by its name, if that leads here, since that stays true when it is
+/// installed anew. Always the whole path: hooks may have another search path.
+fn this_program() -> Result<String, Failure> {
+    let exe = std::env::current_exe()?;
+    let is_this = |path: &PathBuf| path.canonicalize().ok() == exe.canonicalize().ok();
+    let found = find_program("ringer").filter(is_this);
+    Ok(found.unwrap_or(exe).display().to_string())
+}
+
+/// What nobody but a Ringer puts there.
+fn unrecorded() -> Result<Added, Failure> {
+    let env = vec![(COMMAND.to_owned(), this_program()?)];
+    Ok(Added { env, allow: vec![TOOLS.to_owned()], ..Added::default() })
+}
+
 /// What Ringer needs.
 fn wanted(spawn: bool) -> Result<Wanted, Failure> {
-    let exe = std::env::current_exe()?;
-    // By its name where that leads here: that stays true when it is installed anew.
-    let found = find_program("ringer");
-    let is_this = |path: &PathBuf| path.canonicalize().ok() == exe.canonicalize().ok();
-    let (program, command) = match found.filter(is_this) {
-        Some(path) => (path, "ringer".to_owned()),
-        None => (exe.clone(), shell_word(&exe.display().to_string())),
-    };
+    let program = this_program()?;
+    let command = shell_word(&program);
     let wait = json!({"hooks": [{
         "type": "command", "command": format!("{command} hook wait"),
         "async": true, "asyncRewake": true, "timeout": 86400,
@@ -250,9 +268,9 @@ fn wanted(spawn: bool) -> Result<Wanted, Failure> {
         hooks,
         env: vec![
             ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS".to_owned(), "1".to_owned()),
-            ("CLAUDE_CODE_TEAMMATE_COMMAND".to_owned(), program.display().to_string()),
+            (COMMAND.to_owned(), program),
         ],
-        allow: vec!["mcp__ringer".to_owned()],
+        allow: vec![TOOLS.to_owned()],
         fields: mode.into_iter().collect(),
     })
 }

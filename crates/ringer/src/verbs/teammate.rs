@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use ringer_bridge::daemon::workers_dir;
-use ringer_bridge::{Letter, post};
+use ringer_bridge::{Letter, Settings, post};
 use ringer_panes::Profile;
 use ringer_teams::{LEAD, Team};
 
@@ -32,7 +32,11 @@ pub(crate) struct Teammate {
 impl Teammate {
     pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<ExitCode, Failure> {
         let name = self.value("--agent-name").unwrap_or_default().to_owned();
-        let settings = context.settings()?;
+        // A mistake there must not keep Claude's own teammates from starting.
+        let settings = context.settings().unwrap_or_else(|failure| {
+            context.out.note(&format!("warning: {}; the defaults hold", failure.message()));
+            Settings::default()
+        });
         let Some(profile) = settings.spawn.profile(&name) else {
             return Err(self.become_claude(context, &settings.spawn.claude));
         };
