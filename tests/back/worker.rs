@@ -143,6 +143,29 @@ fn what_a_cancelled_turn_forgets_comes_again() {
     desk.wait("it to be confirmed", || desk.message("do not forget me")["confirmed_at"].is_i64());
 }
 
+/// A turn that is cancelled ends with what was said before, which is no answer.
+#[test]
+fn what_was_said_before_is_no_answer() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let desk = Desk::take(&scene);
+    let model = &desk.agent.model;
+    model.queue([Turn::hold("THE FIRST ANSWER"), Turn::hold("NEVER SAID")]);
+    scene.send("w", "begin");
+    desk.sees("begin");
+    scene.send("w", "do not forget me");
+    desk.wait("it to wait", || scene.state_of("w") == "waiting: busy");
+    model.release();
+    // It is the next prompt, by hook; the model is about to answer.
+    desk.sees("do not forget me");
+    desk.wait("the request", || model.prompts().len() == 2);
+    desk.seat.presses("Escape");
+    desk.wait("it to come again", || {
+        model.prompts().iter().any(|p| p.contains("[second copy") && p.contains("do not forget me"))
+    });
+    desk.wait("it to be confirmed", || desk.message("do not forget me")["confirmed_at"].is_i64());
+}
+
 #[test]
 fn an_idle_worker_is_woken_and_its_hook_brings_the_text() {
     let scene = Scene::new();

@@ -2,6 +2,7 @@
 //!
 //! Owns the link between a prompt that a worker was given and the message that it is.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use ringer_panes::{Payload, Profile};
@@ -60,14 +61,31 @@ impl Speaker {
         Ok(lost.len())
     }
 
-    /// The worker's model is asked: what was handed over is in the request. Their number.
-    pub fn model_asked(&self) -> Result<usize> {
+    /// The worker's model is asked: what was handed over is in the request. `said` is what the model has
+    /// said so far, if anybody wants to know. Their number.
+    pub fn model_asked(&self, said: impl FnOnce() -> String) -> Result<usize> {
         let Some(journal) = Journal::open_existing(&self.state)? else {
             return Ok(0);
         };
         let claimed = journal.claimed(&self.id())?;
-        journal.shown(&claimed)?;
+        if !claimed.is_empty() {
+            let (key, said) = (self.id().to_string(), squeezed(&said()));
+            self.state.change(SAID, |all: &mut BTreeMap<String, String>| {
+                all.insert(key, tail(&said).to_owned());
+            })?;
+            journal.shown(&claimed)?;
+        }
         Ok(claimed.len())
+    }
+
+    /// Whether the worker's model has said something since it was asked with mail in the request. A turn
+    /// that is cancelled ends with what was said before. In doubt it has not: then mail comes twice, and
+    /// says so.
+    pub fn has_said_more(&self, response: &str) -> Result<bool> {
+        let all: BTreeMap<String, String> = self.state.load(SAID)?;
+        let response = squeezed(response);
+        let before = all.get(&self.id().to_string());
+        Ok(!response.is_empty() && before.is_none_or(|said| !said.ends_with(tail(&response))))
     }
 
     /// The worker's model has answered: what it was asked with, it has. Their number.
@@ -81,6 +99,8 @@ impl Speaker {
             return Ok(0);
         }
         journal.handed_over(&had, SystemTime::now())?;
+        let key = self.id().to_string();
+        self.state.change(SAID, |all: &mut BTreeMap<String, String>| drop(all.remove(&key)))?;
         self.wake_daemon();
         Ok(had.len())
     }
@@ -131,6 +151,15 @@ fn is_in(message: &Message, prompt: &str, template: &str, profile: &Profile) -> 
         let typed = squeezed(typed.as_str());
         prompt.contains(&typed) || typed.chars().count() > LONG && prompt.contains(head(&typed))
     })
+}
+
+/// What models had said when they were asked with mail, for each worker.
+const SAID: &str = "said.json";
+
+/// The last part of a text, enough to know it by.
+fn tail(text: &str) -> &str {
+    let start = text.char_indices().rev().nth(1999).map_or(0, |(at, _)| at);
+    &text[start..]
 }
 
 /// A text of more characters may have been put into a file.

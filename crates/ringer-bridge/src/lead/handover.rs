@@ -75,7 +75,7 @@ impl Handover {
 pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Handover>> {
     let noted: Handovers = state.read(FILE)?;
     let is_lost = |open: &Open| open.team_dir == team.dir() && !open.by.is_alive();
-    let (_, found) = look(team)?;
+    let found = look(team)?.found;
     // Most often there is nothing, and nobody has to be kept from anything to see that.
     if found.is_empty() && !noted.open.iter().any(is_lost) {
         return Ok(None);
@@ -88,7 +88,7 @@ pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Hand
         let (dead, others): (Vec<Open>, Vec<Open>) =
             std::mem::take(&mut all.open).into_iter().partition(is_lost);
         all.open = others;
-        let (unread, found) = look(team)?;
+        let Look { unread, found } = look(team)?;
         let is_taken = |entry: &Entry| !unread.contains(&Identity::of(entry));
         let lost = dead.iter().flat_map(|open| parse(&open.entries)).filter(is_taken);
         let mut plan = Plan::default();
@@ -182,18 +182,26 @@ impl Room<'_> {
     }
 }
 
-/// What nobody has read in the lead's inboxes, and what of it is ours to take.
-fn look(team: &Team) -> Result<(HashSet<Identity>, Vec<(Mailbox, Entry)>)> {
-    let (mut unread, mut found) = (HashSet::new(), Vec::new());
+/// What is in the lead's inboxes.
+#[derive(Debug, Default)]
+struct Look {
+    /// What nobody has read.
+    unread: HashSet<Identity>,
+    /// What of it is ours to take.
+    found: Vec<(Mailbox, Entry)>,
+}
+
+fn look(team: &Team) -> Result<Look> {
+    let mut look = Look::default();
     for mailbox in inboxes(team)? {
         for entry in mailbox.read()?.entries().filter(|entry| !entry.read) {
-            unread.insert(Identity::of(entry));
+            look.unread.insert(Identity::of(entry));
             if left_to_claude(team, entry, mailbox.path()).is_zero() {
-                found.push((mailbox.clone(), entry.clone()));
+                look.found.push((mailbox.clone(), entry.clone()));
             }
         }
     }
-    Ok((unread, found))
+    Ok(look)
 }
 
 /// Takes entries from their inboxes, in the way in which this lead's version does it: newer ones remove

@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, said: &Value) -> Result<ExitCode, Failure> 
     let hook = GeminiHook { context, speaker, settings: context.settings()? };
     match said["hook_event_name"].as_str() {
         Some("BeforeAgent") => hook.before_agent(said)?,
-        Some("BeforeModel") => hook.before_model()?,
+        Some("BeforeModel") => hook.before_model(said)?,
         Some("AfterTool") => hook.after_tool(said)?,
         Some("AfterAgent") => hook.after_agent(said)?,
         _ => {}
@@ -68,8 +68,11 @@ impl GeminiHook<'_> {
         Ok(())
     }
 
-    fn before_model(&self) -> Result<(), Failure> {
-        self.speaker.model_asked()?;
+    fn before_model(&self, said: &Value) -> Result<(), Failure> {
+        let messages = said["llm_request"]["messages"].as_array();
+        let model = messages.into_iter().flatten().filter(|message| message["role"] == "model");
+        let texts = model.filter_map(|message| message["content"].as_str());
+        self.speaker.model_asked(|| texts.collect())?;
         Ok(())
     }
 
@@ -87,15 +90,14 @@ impl GeminiHook<'_> {
 
     fn after_agent(&self, said: &Value) -> Result<(), Failure> {
         let last_words = said["prompt_response"].as_str().unwrap_or_default();
-        if last_words == NOTHING_SAID {
+        let cancelled = last_words == NOTHING_SAID || !self.speaker.has_said_more(last_words)?;
+        if cancelled {
             self.speaker.turn_cancelled()?;
         } else {
             self.speaker.model_answered()?;
         }
         // After Escape it takes the text and does nothing with it. Then mail is typed.
-        if last_words != NOTHING_SAID
-            && let Some(words) = self.fetch(false, true)?
-        {
+        if !cancelled && let Some(words) = self.fetch(false, true)? {
             self.context.out.data(&json!({"decision": "block", "reason": words}))?;
             return Ok(());
         }
