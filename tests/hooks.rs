@@ -222,12 +222,10 @@ fn that_a_worker_is_idle_wakes_nobody_if_it_has_reported() {
     assert!(words(&hook.finish().unwrap()).contains("idle_notification"));
 }
 
-/// A hook that dies with the mail in its hands: its output is a pipe that is full.
-#[test]
-fn what_a_killed_hook_had_in_hand_comes_again() {
-    let world = world();
-    reply(&world, &format!("IN HAND {}", "x".repeat(6000)));
-    let (mut reader, writer) = std::io::pipe().unwrap();
+/// A hook with mail in its hands: its output is a pipe that is full.
+fn with_full_hands(world: &World) -> (Running, std::io::PipeReader) {
+    let before = fs::read_to_string(world.inbox(TEAM, "team-lead")).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
     let mut command = world.ringer();
     command.args(["hook", "post-tool"]).stdin(Stdio::piped()).stdout(OwnedFd::from(writer));
@@ -237,9 +235,17 @@ fn what_a_killed_hook_had_in_hand_comes_again() {
     hook.stdin().unwrap().write_all(said(&json!({})).to_string().as_bytes()).unwrap();
     let taken = || {
         let inbox = fs::read_to_string(world.inbox(TEAM, "team-lead")).unwrap();
-        (inbox.trim() == "[]").then_some(())
+        (inbox != before).then_some(())
     };
     wait_for("it to be taken", PATIENCE, taken).unwrap();
+    (hook, reader)
+}
+
+#[test]
+fn what_a_killed_hook_had_in_hand_comes_again() {
+    let world = world();
+    reply(&world, &format!("IN HAND {}", "x".repeat(6000)));
+    let (hook, mut reader) = with_full_hands(&world);
     // While it lives, it is its own.
     assert_eq!(post_tool(&world, &json!({})), None);
     hook.kill().unwrap();
@@ -303,23 +309,10 @@ fn bad_input_is_said_and_takes_nothing() {
     assert!(post_tool(&world, &json!({})).unwrap().contains("\nstays\n"));
 }
 
-/// A hook that took these and was killed, its output full.
-fn dies_with(world: &World) {
-    let before = fs::read_to_string(world.inbox(TEAM, "team-lead")).unwrap();
-    let (reader, writer) = std::io::pipe().unwrap();
-    rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
-    let mut command = world.ringer();
-    command.args(["hook", "post-tool"]).stdin(Stdio::piped()).stdout(OwnedFd::from(writer));
-    let mut hook = Running::start_as_it_is(&mut command).unwrap();
-    drop(command);
-    hook.stdin().unwrap().write_all(said(&json!({})).to_string().as_bytes()).unwrap();
-    let taken = || {
-        let inbox = fs::read_to_string(world.inbox(TEAM, "team-lead")).unwrap();
-        (inbox != before).then_some(())
-    };
-    wait_for("it to be taken", PATIENCE, taken).unwrap();
+/// A hook that took mail and was killed.
+fn dies_with_mail(world: &World) {
+    let (hook, _reader) = with_full_hands(world);
     hook.kill().unwrap();
-    drop(reader);
 }
 
 #[test]
@@ -327,7 +320,7 @@ fn of_several_hooks_at_once_exactly_one_hands_over_what_another_had() {
     let world = world();
     for round in 0..10 {
         reply(&world, &format!("round {round}: {}", "x".repeat(4100)));
-        dies_with(&world);
+        dies_with_mail(&world);
         let hooks: Vec<Running> = (0..4)
             .map(|_| {
                 let mut hook = world.ringer();
@@ -347,7 +340,7 @@ fn no_more_than_claude_code_shows_is_handed_over_at_a_time_and_nothing_is_left_o
     for number in 0..12 {
         reply(&world, &format!("part {number}. {}", "<long-tag>".repeat(120)));
     }
-    dies_with(&world);
+    dies_with_mail(&world);
     for number in 12..16 {
         reply(&world, &format!("part {number}. {}", "y".repeat(1500)));
     }
