@@ -183,3 +183,23 @@ fn another_name_and_a_lost_record_leave_nothing_behind() {
     let left = fs::read_to_string(settings(&world)).unwrap();
     assert!(!left.contains("ringer"), "{left}");
 }
+
+/// Who starts a worker for a lead that would not hear it is told so, and not if it would.
+#[test]
+fn a_worker_s_start_says_if_its_lead_would_not_hear_it() {
+    let world = world();
+    world.team("session-33d98fe4");
+    world.team("chosen");
+    let run = |team: &str| {
+        let mut ringer = world.ringer();
+        ringer.args(["run", "shell", "--name", "w", "--team", team, "--", "true"]);
+        let output = ringer.env("PATH", "/usr/bin:/bin").output().unwrap();
+        text(&output.stderr)
+    };
+    let hint = "hint: this Claude Code does not hear its workers yet: run `ringer init`";
+    assert!(run("session-33d98fe4").contains(hint), "{}", run("session-33d98fe4"));
+    assert!(!run("chosen").contains(hint));
+    done(&world, &["--yes"]);
+    assert!(!run("session-33d98fe4").contains(hint));
+    world.ringer().arg("down").output().unwrap();
+}

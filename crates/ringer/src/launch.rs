@@ -12,6 +12,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use ringer_bridge::daemon::{self, socket_dir};
+use ringer_bridge::lead::reads_by_itself;
 use ringer_bridge::{Letter, Reach, Roster, post};
 use ringer_panes::{Address, Host, HostError, Outfit, Profile, Tailor, WorkerCommand};
 use ringer_teams::{Known, LEAD, NewMember, SyntheticMemberService, Team};
@@ -20,7 +21,7 @@ use serde_json::json;
 use crate::cli::Globals;
 use crate::context::{Context, find_program, variable};
 use crate::failure::Failure;
-use crate::verbs::up;
+use crate::verbs::{init, up};
 
 /// A worker that is about to be started.
 pub(crate) struct Launch<'a> {
@@ -60,6 +61,11 @@ impl Launch<'_> {
         let host = Host::start(&command, &socket, self.hosted)?;
         let place = Place { launch: self, socket: &socket };
         place.take(&command, geared && self.profile.gear.hooks)?;
+        if !reads_by_itself(self.team) && !init::is_done(context) {
+            context.out.note(
+                "hint: this Claude Code does not hear its workers yet: run `ringer init`, then start it again",
+            );
+        }
         if self.hosted {
             place.tell_parent()?;
         } else {

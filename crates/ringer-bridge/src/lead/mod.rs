@@ -63,7 +63,7 @@ fn is_implicit(team: &Team) -> bool {
 
 /// Whether Claude Code reads the lead's inbox by itself: old versions always do, newer ones while they
 /// have a teammate of their own.
-fn reads_by_itself(team: &Team) -> bool {
+pub fn reads_by_itself(team: &Team) -> bool {
     let lead = team.config.lead().map_or(LEAD, |lead| &lead.name);
     let is_own = |name: &str, ours: bool| name != lead && !ours;
     !is_implicit(team) || team.config.members.iter().any(|m| is_own(&m.name, m.is_synthetic()))

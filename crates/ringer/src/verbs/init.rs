@@ -220,6 +220,18 @@ fn warn(context: &Context, warnings: &[String]) {
     }
 }
 
+/// Whether the lead's hooks are in any of the settings that hold here.
+pub(crate) fn is_done(context: &Context) -> bool {
+    let own = context.cwd.join(".claude");
+    let files = [
+        context.claude_dir.join("settings.json"),
+        own.join("settings.json"),
+        own.join("settings.local.json"),
+    ];
+    let has = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|t| t.contains(" hook wait\""));
+    files.iter().any(has)
+}
+
 /// What is to be written.
 struct Plan {
     text: String,
