@@ -120,7 +120,7 @@ fn what_a_killed_daemon_leaves_is_no_obstacle() {
 fn status_says_all_there_is_to_say() {
     let scene = Scene::new();
     let expected = "daemon    not running; start it with `ringer up`\n\n\
-                    no members yet; `ringer register --help` tells how\n";
+                    no members yet; `ringer run gemini` starts one\n";
     assert_eq!(scene.run(&["status"]), expected);
     assert!(!scene.state().exists(), "asking leaves nothing behind");
     let worker = scene.worker("w");

@@ -71,9 +71,10 @@ fn who_agrees_is_ended_with_all_that_it_started_and_is_off_the_team() {
     ask(&scene, "w", &shutdown("shutdown-1@w"));
     ask(&scene, "x", &shutdown("shutdown-2@x"));
     scene.wait("the requests", || {
-        answer(&scene, &["--as", "w"]).1.contains("shutdown-1@w  shutdown  team-lead")
+        answer(&scene, &["--as", "w"]).1.contains("shutdown-1@w  shutdown  team-lead  w")
     });
-    let (code, words) = answer(&scene, &["shutdown-1@w", "--approve", "--as", "w"]);
+    // Whose it is, the id says.
+    let (code, words) = answer(&scene, &["shutdown-1@w", "--approve"]);
     assert_eq!((code, words.as_str()), (Some(0), "approved, and team-lead was told; w is ended\n"));
     let (code, _) = answer(&scene, &["shutdown-2@x", "--approve", "--as", "x"]);
     assert_eq!(code, Some(0));

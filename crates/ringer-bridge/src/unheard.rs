@@ -37,15 +37,19 @@ pub struct Unheard {
 }
 
 impl Unheard {
-    /// What is wrong, and what to do about it.
-    pub fn words(&self) -> String {
+    /// What is wrong, and what to do about it. `has_hooks` if its settings have the lead's hooks.
+    pub fn words(&self, has_hooks: bool) -> String {
         let Self { team, to, count, .. } = self;
         let messages =
             if *count == 1 { "a message".to_owned() } else { format!("{count} messages") };
         if self.is_lead {
+            let what_helps = if has_hooks {
+                "it has Ringer's hooks in its settings, but may have been started before; start it again"
+            } else {
+                "run `ringer init`, then start Claude Code again"
+            };
             format!(
-                "the lead of {team} does not read its inbox: {messages} not taken; run `ringer init`, then \
-                 start Claude Code again"
+                "the lead of {team} does not read its inbox: {messages} not taken; {what_helps}"
             )
         } else {
             format!("{to} on {team} does not read its inbox: {messages} not taken")

@@ -190,7 +190,7 @@ fn path(name: &str) -> Option<PathBuf> {
 
 fn ambiguous(message: &str, teams: &[String]) -> Failure {
     let hint = match teams {
-        [] => "start Claude Code with CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1".to_owned(),
+        [] => "run `ringer init` once, then start Claude Code in this directory".to_owned(),
         [one] => format!("name the team: --team {one}"),
         many => format!("name one with --team: {}", many.join(", ")),
     };

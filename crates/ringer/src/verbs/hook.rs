@@ -61,7 +61,9 @@ fn read() -> Result<Value, Failure> {
     }
     let mut text = Vec::new();
     let cannot = |e: &dyn std::error::Error| {
-        Failure::new("unreadable", "what the agent says is not understood").cause(e)
+        Failure::new("unreadable", "what the agent says is not understood")
+            .cause(e)
+            .hint("hooks are run by Claude Code and Gemini CLI, which tell them what happened")
     };
     stdin.by_ref().take(LONGEST).read_to_end(&mut text).map_err(|e| cannot(&e))?;
     let text = String::from_utf8_lossy(&text);

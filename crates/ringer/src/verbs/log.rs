@@ -10,11 +10,13 @@ use notify::{RecursiveMode, Watcher};
 use ringer_bridge::daemon;
 use ringer_bridge::unheard::{catch_up, not_taken, unheard};
 use ringer_bridge::{Direction, Filter, Journal, Message, State};
+use ringer_teams::Structured;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::cell;
+use crate::verbs::init;
 
 /// Show every message and what became of it
 ///
@@ -91,7 +93,7 @@ impl Log {
                 }
                 if let Some(journal) = &journal {
                     for one in unheard(&context.claude, journal)? {
-                        context.out.note(&one.words());
+                        context.out.note(&one.words(init::is_done(context)));
                     }
                 }
             }
@@ -148,7 +150,6 @@ fn row(message: &Message) -> [String; 8] {
         None => message.state.as_str().to_owned(),
     };
     let copies = if message.copies > 1 { format!(" ×{}", message.copies) } else { String::new() };
-    let first_line = message.text.lines().next().unwrap_or_default();
     [
         message.id.to_string(),
         at.to_string(),
@@ -157,8 +158,39 @@ fn row(message: &Message) -> [String; 8] {
         cell(&message.to),
         cell(&(state + &copies)),
         took(message).unwrap_or_else(|| "-".to_owned()),
-        cell(message.summary.as_deref().unwrap_or(first_line)),
+        cell(&headline(message)),
     ]
+}
+
+/// What a message is about, in a line.
+fn headline(message: &Message) -> String {
+    use ringer_teams::Known as K;
+    let first_line = || message.text.lines().next().unwrap_or_default().to_owned();
+    let plain = || message.summary.clone().unwrap_or_else(first_line);
+    let (title, more) = match Structured::parse(&message.text) {
+        None => return plain(),
+        Some(Structured::Unknown { kind, .. }) => (kind.replace('_', " "), None),
+        Some(Structured::Known(known)) => match known {
+            K::IdleNotification { summary, .. } => ("idle".to_owned(), summary),
+            K::ShutdownRequest { reason, .. } => ("shutdown request".to_owned(), reason),
+            K::ShutdownApproved { .. } => ("shutdown approved".to_owned(), None),
+            K::ShutdownRejected { reason, .. } => ("shutdown rejected".to_owned(), reason),
+            K::TaskAssignment { task_id, subject, .. } => {
+                (format!("task {task_id}"), Some(subject))
+            }
+            K::PlanApprovalRequest { plan_content, .. } => ("plan".to_owned(), Some(plan_content)),
+            K::PlanApprovalResponse { approved, feedback, .. } => {
+                (if approved { "plan approved" } else { "plan rejected" }.to_owned(), feedback)
+            }
+            K::PermissionRequest { tool_name, .. } => {
+                ("permission request".to_owned(), Some(tool_name))
+            }
+            K::PermissionResponse { subtype, .. } => {
+                ("permission response".to_owned(), Some(subtype))
+            }
+        },
+    };
+    more.filter(|more| !more.is_empty()).map_or(title.clone(), |more| format!("{title}: {more}"))
 }
 
 /// From the change of the inbox to the text in the pane.

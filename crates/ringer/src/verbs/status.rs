@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{ago, cell, count};
+use crate::verbs::init;
 
 /// Show the daemon, the members, and what waits why
 ///
@@ -77,7 +78,7 @@ fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
         out.line(&format!("problem   {problem}"))?;
     }
     for one in &status.unheard {
-        out.line(&format!("unheard   {}", one.words()))?;
+        out.line(&format!("unheard   {}", one.words(init::is_done(context))))?;
     }
     out.line("")?;
     table(context, &status.members)
@@ -85,7 +86,7 @@ fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
 
 fn table(context: &Context, members: &[MemberStatus]) -> Result<(), Failure> {
     if members.is_empty() {
-        return Ok(context.out.line("no members yet; `ringer register --help` tells how")?);
+        return Ok(context.out.line("no members yet; `ringer run gemini` starts one")?);
     }
     let rows: Vec<_> = members
         .iter()
@@ -151,7 +152,7 @@ fn without_daemon(context: &Context) -> Result<(), Failure> {
     }
     context.out.line("daemon    not running; start it with `ringer up`")?;
     for one in &nobody_hears {
-        context.out.line(&format!("unheard   {}", one.words()))?;
+        context.out.line(&format!("unheard   {}", one.words(init::is_done(context))))?;
     }
     context.out.line("")?;
     table(context, &members)

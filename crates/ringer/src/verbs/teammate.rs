@@ -31,7 +31,11 @@ pub(crate) struct Teammate {
 
 impl Teammate {
     pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<ExitCode, Failure> {
-        let name = self.value("--agent-name").unwrap_or_default().to_owned();
+        let Some(name) = self.value("--agent-name").map(str::to_owned) else {
+            return Err(Failure::usage(
+                "Claude Code runs this for its teammates, and says --agent-name",
+            ));
+        };
         // A mistake there must not keep Claude's own teammates from starting.
         let settings = context.settings().unwrap_or_else(|failure| {
             context.out.note(&format!("warning: {}; the defaults hold", failure.message()));
