@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ringer_testkit::{Turn, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::stage::{PATIENCE, Stage};
+use crate::stage::{PATIENCE, Stage, say};
 
 /// The newest version, with hooks, and a member.
 fn stage() -> Stage {
@@ -106,4 +108,28 @@ fn a_lead_without_hooks_is_said_to_hear_nothing() {
     let log = crate::scene::said(&output);
     assert!(log.contains("written: not read") && log.contains(&words), "{log}");
     assert!(!stage.claude.model().saw("ANYBODY THERE?"));
+}
+
+/// Whenever mail comes, before, while and after the lead was woken by other mail, it is heard in moments.
+#[test]
+fn every_reply_is_heard_in_moments_whenever_it_comes() {
+    let stage = stage();
+    stage.wait("a waiter", || stage.waiters().len() == 1);
+    let mut longest = Duration::ZERO;
+    for (number, pause) in
+        [0, 30, 120, 250, 400, 700, 1100, 1900, 3000, 10, 60].iter().cycle().take(33).enumerate()
+    {
+        thread::sleep(Duration::from_millis(*pause));
+        let text = format!("NUMBER {number}.");
+        let sent = Instant::now();
+        stage.reply(&text);
+        let heard = stage.lead_sees(&text);
+        longest = longest.max(heard.saturating_duration_since(sent));
+    }
+    say(&format!("33 replies, one after another: the slowest was heard after {longest:.0?}"));
+    assert!(longest < Duration::from_secs(5), "{longest:?}");
+    // And all of them are known to have been, long before the daemon looks at everything again.
+    thread::sleep(Duration::from_secs(1));
+    let log = stage.scene.run(&["log"]);
+    assert_eq!(log.matches("  taken  ").count(), 33, "{log}");
 }

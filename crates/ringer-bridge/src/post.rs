@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use ringer_teams::{Appended, Draft, Member, Team};
 
 use crate::broadcast;
+use crate::daemon::read_receipts;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, Outgoing};
 use crate::roster::Roster;
@@ -121,6 +122,9 @@ fn record(
             sent_at: &iso(now),
         };
         journal.written(&sent, now)?;
+        // A lead that hears at once may have taken it before this was written down, and then nothing more
+        // happens to the inbox that would tell the daemon.
+        read_receipts(journal, mailbox.path())?;
     }
     Ok(())
 }
