@@ -383,3 +383,32 @@ fn that_a_worker_is_idle_is_no_reason_to_say_that_nobody_reads() {
     thread::sleep(Duration::from_millis(5200));
     assert!(ringer(&world, &["status"]).contains("unheard"));
 }
+
+/// A waiter that has another hook's mail and cannot write the inbox tries again, and forgets nothing.
+#[test]
+fn a_waiter_that_failed_once_hands_over_all_of_it() {
+    let world = world();
+    let lead = lead();
+    reply(&world, &format!("from a dead hook {}", "x".repeat(4100)));
+    dies_with_mail(&world);
+    reply(&world, "locked away");
+    // Somebody holds the inbox for longer than anybody waits.
+    let lock = world.inbox(TEAM, "team-lead").with_extension("json.lock");
+    fs::create_dir(&lock).unwrap();
+    let hook = waiter(&world, lead.id());
+    let noted = world.path().join("state/ringer/handovers.json");
+    let in_hand = || fs::read_to_string(&noted).ok()?.contains("locked away").then_some(());
+    wait_for("the plan", PATIENCE, in_hand).unwrap();
+    for _ in 0..60 {
+        // Touched, as a holder does.
+        fs::File::open(&lock).unwrap().set_modified(std::time::SystemTime::now()).unwrap();
+        thread::sleep(Duration::from_millis(100));
+    }
+    fs::remove_dir(&lock).unwrap();
+    let output = hook.finish().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = words(&output);
+    assert!(said.contains("from a dead hook") && said.contains("locked away"), "{said}");
+    assert!(said.contains("[second copy"), "{said}");
+    assert_eq!(post_tool(&world, &json!({})), None);
+}

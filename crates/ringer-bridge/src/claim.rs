@@ -28,6 +28,11 @@ impl Claim {
         Self { pid, started: start_of(pid).unwrap_or_default() }
     }
 
+    /// No process: what it has is for whoever comes.
+    pub fn nobody() -> Self {
+        Self::of(u32::MAX)
+    }
+
     /// Whether that process still runs.
     pub fn is_alive(&self) -> bool {
         start_of(self.pid) == Some(self.started)
@@ -73,5 +78,6 @@ mod tests {
         assert!(ours.is_alive());
         assert!(!Claim { started: ours.started + 1, ..ours.clone() }.is_alive());
         assert!(!Claim { pid: u32::MAX, ..ours }.is_alive());
+        assert!(!Claim::nobody().is_alive());
     }
 }

@@ -74,14 +74,16 @@ impl Handover {
 /// the lead for.
 pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Handover>> {
     let noted: Handovers = state.read(FILE)?;
-    let is_lost = |open: &Open| open.team_dir == team.dir() && !open.by.is_alive();
+    let by = Claim::ours();
+    // What is noted as ours is left from a try that failed: we have nothing in hand now.
+    let is_lost =
+        |open: &Open| open.team_dir == team.dir() && (open.by == by || !open.by.is_alive());
     let found = look(team)?.found;
     // Most often there is nothing, and nobody has to be kept from anything to see that.
     if found.is_empty() && !noted.open.iter().any(is_lost) {
         return Ok(None);
     }
     let longest = if mid_turn { LONGEST_MID_TURN } else { LONGEST };
-    let by = Claim::ours();
     // Who is dead now has done to the inbox what it will ever do, so that is read after.
     let planned = state.edit(FILE, |all: &mut Handovers| {
         all.open.retain(|open| open.by.is_alive() || open.team_dir.exists());
@@ -110,19 +112,21 @@ pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Hand
             all.open.extend(dead);
             return Ok(None);
         }
-        if let (false, Some(first)) = (plan.later.is_empty(), dead.into_iter().next()) {
-            all.open.push(Open { entries: std::mem::take(&mut plan.later), ..first });
+        let team_dir = team.dir().to_owned();
+        if !plan.later.is_empty() {
+            let (by, entries) = (Claim::nobody(), std::mem::take(&mut plan.later));
+            all.open.push(Open { by, team_dir: team_dir.clone(), entries });
         }
         let new = plan.new.iter().map(|(_, entry, _)| entry.raw.clone());
         let again = plan.again.iter().map(|(entry, _)| entry.raw.clone());
         let entries = again.chain(new).collect();
-        all.open.push(Open { by: by.clone(), team_dir: team.dir().to_owned(), entries });
+        all.open.push(Open { by: by.clone(), team_dir, entries });
         Ok(Some(plan))
     })?;
     let Some(plan) = planned else {
         return Ok(None);
     };
-    // If that fails, all of it is still noted: for the next one, since this process ends.
+    // If that fails, all of it is still noted, for the next try, be it ours or somebody else's.
     let taken = take_out(team, &plan.new)?;
     let mut all: Vec<String> = plan.again.into_iter().map(|(_, words)| words).collect();
     let is_ours = |entry: &Entry| taken.contains(&Identity::of(entry));
