@@ -134,3 +134,14 @@ impl Error {
         move |source| Self::Teams(error(source))
     }
 }
+
+/// An error and what caused it, on one line.
+pub fn one_line(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -22,7 +22,7 @@ pub mod unheard;
 
 pub use broadcast::BROADCAST_PAUSE;
 pub use claim::Claim;
-pub use error::{Error, Result};
+pub use error::{Error, Result, one_line};
 pub use fetch::Fetched;
 pub use journal::{
     Delivered, Direction, Fetch, Filter, Identity, Intake, Journal, MemberId, Message, Queue,

@@ -56,6 +56,7 @@ impl Speaker {
         let lost: Vec<Message> = claimed.into_iter().filter(is_forgotten).collect();
         if !lost.is_empty() {
             journal.let_go(&lost, SystemTime::now())?;
+            self.forget_said()?;
             self.wake_daemon();
         }
         Ok(lost.len())
@@ -99,10 +100,15 @@ impl Speaker {
             return Ok(0);
         }
         journal.handed_over(&had, SystemTime::now())?;
-        let key = self.id().to_string();
-        self.state.change(SAID, |all: &mut BTreeMap<String, String>| drop(all.remove(&key)))?;
+        self.forget_said()?;
         self.wake_daemon();
         Ok(had.len())
+    }
+
+    /// What the model had said is of no interest once the mail is settled.
+    fn forget_said(&self) -> Result<()> {
+        let key = self.id().to_string();
+        self.state.change(SAID, |all: &mut BTreeMap<String, String>| drop(all.remove(&key)))
     }
 
     /// It would find out by itself, sooner or later; now is better.

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ringer_bridge::{Claim, Fetch, Fetched, Sent, Speaker, Status, Via};
+use ringer_bridge::{Claim, Fetch, Fetched, Sent, Speaker, Status, Via, one_line};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::transport::stdio;
@@ -49,13 +49,7 @@ impl From<ringer_bridge::Error> for Refusal {
             }
             _ => None,
         };
-        let mut message = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(error) = cause {
-            message = format!("{message}: {error}");
-            cause = error.source();
-        }
-        Self { code: error.code().to_owned(), message, hint }
+        Self { code: error.code().to_owned(), message: one_line(&error), hint }
     }
 }
 

@@ -6,6 +6,7 @@ use std::error::Error as _;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+pub(crate) use ringer_bridge::one_line;
 use serde_json::{Map, Value, json};
 
 use crate::output::{Output, nearest};
@@ -221,17 +222,6 @@ impl From<ringer_bridge::Error> for Failure {
             _ => failure,
         }
     }
-}
-
-/// An error and what caused it, on one line.
-pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn millis(time: std::time::Duration) -> Value {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ringer_panes::{Fault, Hold, ProfileError};
 
 use crate::error::Error;
+pub(crate) use crate::error::one_line;
 
 /// Why a message is not delivered yet.
 #[derive(Debug)]
@@ -156,14 +157,4 @@ pub(crate) fn shell() -> Later {
         "shell",
         "a shell waits for commands in the pane; start the worker there, and register it again",
     )
-}
-
-pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

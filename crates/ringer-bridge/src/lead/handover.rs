@@ -53,8 +53,6 @@ pub struct Handover {
     state: StateDir,
     by: Claim,
     words: String,
-    /// How many messages.
-    pub count: usize,
 }
 
 impl Handover {
@@ -136,8 +134,7 @@ pub fn take(state: &StateDir, team: &Team, mid_turn: bool) -> Result<Option<Hand
         forget(state, &by)?;
         return Ok(None);
     }
-    let count = all.len();
-    Ok(Some(Handover { state: state.clone(), by, words: words(&all), count }))
+    Ok(Some(Handover { state: state.clone(), by, words: words(&all) }))
 }
 
 /// What is to be handed over, each with its words.

@@ -14,8 +14,8 @@ use crate::verbs::up;
 /// Answer a request to a worker: to shut down, for a permission, or about a plan
 ///
 /// Without an id, the requests that wait are listed: a worker's own (RINGER_MEMBER says who it is), else those
-/// to all workers of the team. You may answer for a worker. Who agrees to shut down is ended, with everything that it started,
-/// and is off the team.
+/// to all workers of the team. You may answer for a worker. Who agrees to shut down is ended, with
+/// everything that it started, and is off the team.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("answer").args(["approve", "reject"]))]
