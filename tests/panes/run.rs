@@ -293,10 +293,11 @@ fn what_a_killed_host_leaves_is_cleared_away() {
     let pid = i32::try_from(answer["pid"].as_i64().unwrap()).unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     scene.wait("its end", || !is_alive(&pid.to_string()));
-    scene.send("w", "anybody there?");
-    scene.wait("the reason", || scene.state_of("w") == "waiting: pane gone");
-    // The name is free, and the mail waits for whoever takes it.
+    scene.wait("it to be off the team", || members(&scene) == ["team-lead"]);
+    // The name is free.
     let mut terminal = Terminal::run(&scene, &["--name", "w", "--", "cat"]);
+    terminal.wait_for("w is on");
+    scene.send("w", "anybody there?");
     terminal.wait_for("anybody there?");
     terminal.types(&[4]);
     assert_eq!(terminal.end(), 0);

@@ -23,6 +23,11 @@ impl Claim {
         Self::of(std::process::id())
     }
 
+    /// The process with this number that was started then.
+    pub(crate) fn new(pid: u32, started: u64) -> Self {
+        Self { pid, started }
+    }
+
     /// Another process: one that this one works for, and outlives it.
     pub fn of(pid: u32) -> Self {
         Self { pid, started: start_of(pid).unwrap_or_default() }
@@ -31,6 +36,11 @@ impl Claim {
     /// No process: what it has is for whoever comes.
     pub fn nobody() -> Self {
         Self::of(u32::MAX)
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Whether that process still runs.

@@ -99,6 +99,14 @@ pub enum Error {
         /// Those that do wait.
         open: Vec<String>,
     },
+    /// No more workers are wanted on the team.
+    #[error("team `{team}` has {limit} workers already, and no more are allowed")]
+    TooManyWorkers {
+        /// The team.
+        team: String,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// Another Ringer does not let go of a file of ours.
     #[error("`{path}` is held by another Ringer that does not go on", path = path.display())]
     Busy {
@@ -122,6 +130,7 @@ impl Error {
             Self::Journal { .. } => "internal_error",
             Self::Busy { .. } => "locked",
             Self::NoRequest { .. } => "request_not_found",
+            Self::TooManyWorkers { .. } => "limit_reached",
         }
     }
 

@@ -5,8 +5,11 @@
 mod broadcast;
 mod claim;
 pub mod daemon;
+mod depart;
+mod ending;
 mod error;
 mod fetch;
+mod finishing;
 mod journal;
 pub mod lead;
 mod post;
@@ -22,16 +25,21 @@ pub mod unheard;
 
 pub use broadcast::BROADCAST_PAUSE;
 pub use claim::Claim;
+pub use depart::{Departed, NOT_DELIVERED, depart};
+pub use ending::end_worker;
 pub use error::{Error, Result, one_line};
 pub use fetch::Fetched;
+pub use finishing::{ask_to_shut_down, refused};
 pub use journal::{
-    Delivered, Direction, Fetch, Filter, Identity, Intake, Journal, MemberId, Message, Queue,
+    Delivered, Direction, Fetch, Filter, Identity, Intake, Journal, Life, MemberId, Message, Queue,
     State, Typing, Via,
 };
 pub use post::{EVERYBODY, Letter, Posted, Sent, post};
-pub use reach::occupant;
+pub use reach::{look, occupant};
 pub use request::{Answered, Request};
-pub use roster::{Reach, Roster, RosterEntry};
+pub use roster::{
+    Birth, Follows, Leaving, Reach, Roster, RosterEntry, TwoLeads, WORKER, Wish, leads_in,
+};
 pub use settings::{DEFAULTS, Settings};
 pub use speaker::{Speaker, Status, Teammate};
 pub use state::StateDir;

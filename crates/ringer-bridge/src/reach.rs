@@ -1,9 +1,14 @@
-//! One look at a pane, for commands that run without a daemon.
+//! One look at a pane, for what is not done by couriers.
 
-use ringer_panes::{Address, Fault, Occupant, Pane, Terminals};
+use ringer_panes::{Address, Fault, Occupant, Pane, Sight, Terminals};
 
 /// Who runs in a pane now; nobody if the address is none.
 pub fn occupant(address: &Address) -> Result<Option<Occupant>, Fault> {
+    Ok(look(address)?.map(|sight| sight.occupant))
+}
+
+/// What a pane shows now; nothing if the address is none.
+pub fn look(address: &Address) -> Result<Option<Sight>, Fault> {
     if *address == Address::None {
         return Ok(None);
     }
@@ -11,5 +16,5 @@ pub fn occupant(address: &Address) -> Result<Option<Occupant>, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(refused)?;
     let look = async { Terminals::without_control_mode().pane(address)?.look().await };
-    Ok(Some(runtime.block_on(look)?.occupant))
+    Ok(Some(runtime.block_on(look)?))
 }

@@ -1,82 +1,59 @@
 //! The roster: the members that Ringer wants on teams, and where each can be reached.
 //!
-//! Owns `roster.json`. It says what should be; `config.json` says what is.
+//! Owns `roster.json`. It says what should be; `config.json` says what is. Who is struck off is noted as leaving until
+//! `config.json` does not name it any more, so that a crash in between leaves nobody there.
+
+mod birth;
+mod entry;
+mod follows;
 
 use std::path::{Path, PathBuf};
 
 use ringer_panes::{Address, Occupant};
-use ringer_teams::{NewMember, Team};
+use ringer_teams::{Error as TeamsError, NewMember, Team};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::journal::MemberId;
 use crate::state::StateDir;
 
+pub use self::birth::{Birth, WORKER};
+pub use self::entry::{Reach, RosterEntry};
+pub use self::follows::{Follows, TwoLeads, leads_in};
+
 const FILE: &str = "roster.json";
+
+/// So many teams that a worker was on before are remembered.
+const MOST_FORMER: usize = 16;
 
 /// Who should be on which team.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roster {
     /// In the order in which they were registered.
     pub members: Vec<RosterEntry>,
+    /// Who may still stand in a `config.json` and should not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaving: Vec<Leaving>,
 }
 
-/// One member that Ringer keeps.
+/// A member that was struck off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RosterEntry {
-    /// The team's directory: names are not unique across Claude Code directories.
-    pub team_dir: String,
-    /// The team's name.
-    pub team: String,
+pub struct Leaving {
+    /// The team's directory.
+    pub team_dir: PathBuf,
     /// The member's name.
     pub name: String,
-    /// What kind of agent it is.
-    pub agent_type: String,
-    /// The model that it runs on.
-    pub model: String,
-    /// Where it works.
-    pub cwd: PathBuf,
-    /// The colour that the user chose, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub color: Option<String>,
-    /// Where its worker can be reached.
-    pub pane: Address,
-    /// The profile of its worker; the plain one if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
-    /// Who ran there when it was registered, or when the daemon first looked: a pane that somebody
-    /// else has now is not typed into.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub occupant: Option<Occupant>,
-    /// Whether its worker has hooks of ours.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub hooks: bool,
-    /// Whether Claude Code put it on the team: then it is not ours to put back or to take off.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub native: bool,
-    /// Whether it agreed to shut down, and is to be ended.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub retiring: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-/// Where and how a member's worker can be reached.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
-    /// Its pane.
-    pub pane: Address,
-    /// Who runs there.
-    pub occupant: Option<Occupant>,
-    /// Its profile.
-    pub profile: Option<String>,
-    /// Whether it has hooks of ours.
-    pub hooks: bool,
-    /// Whether Claude Code put it on the team.
-    pub native: bool,
+/// How a new worker wants to be called.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// That name or none; else one with a number behind it will do.
+    pub exact: bool,
+    /// At most so many workers on the team, with this one.
+    pub limit: Option<usize>,
 }
 
 impl Roster {
@@ -100,50 +77,159 @@ impl Roster {
     ) -> Result<bool> {
         state.edit(FILE, |roster: &mut Self| {
             let old = roster.members.iter().position(|m| m.is(team.dir(), &member.name));
-            let known = old.map(|at| roster.members[at].reach());
-            let reach = reach.or(known).unwrap_or_default();
-            let entry = RosterEntry {
-                team_dir: team.dir().display().to_string(),
-                team: team.name().to_owned(),
-                name: member.name.clone(),
-                agent_type: member.agent_type.clone(),
-                model: member.model.clone(),
-                cwd: member.cwd.clone(),
-                color: member.color.clone(),
-                pane: reach.pane,
-                profile: reach.profile,
-                occupant: reach.occupant,
-                hooks: reach.hooks,
-                native: reach.native,
-                retiring: false,
-            };
+            let mut entry = RosterEntry::new(team, member);
+            if let Some(old) = old.map(|at| &roster.members[at])
+                && reach.as_ref().is_none_or(|reach| reach.pane == old.pane)
+            {
+                let RosterEntry { agent_type, model, cwd, color, .. } = entry;
+                entry = RosterEntry { agent_type, model, cwd, color, ..old.clone() };
+                entry.retiring = false;
+            }
+            if let Some(reach) = reach {
+                (entry.pane, entry.occupant, entry.profile) =
+                    (reach.pane, reach.occupant, reach.profile);
+                entry.away_since = None;
+            }
             let how = |entry: &RosterEntry| (entry.pane.clone(), entry.profile.clone());
             let moved = old.is_some_and(|at| how(&roster.members[at]) != how(&entry));
-            match old {
-                Some(at) => roster.members[at] = entry,
-                None => roster.members.push(entry),
-            }
+            roster.put(entry, old);
             Ok(moved)
         })
     }
 
-    /// Takes a member off it, or all of a team's; their names.
-    pub fn strike(state: &StateDir, team_dir: &Path, name: Option<&str>) -> Result<Vec<String>> {
+    /// Gives a new worker a name that nobody on the team has, before it is started. `is_taken` says whether somebody
+    /// who is not on the roster has one.
+    pub fn reserve(
+        state: &StateDir,
+        team: &Team,
+        wish: Wish<'_>,
+        entry: &RosterEntry,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> Result<RosterEntry> {
         state.edit(FILE, |roster: &mut Self| {
-            let goes =
-                |m: &RosterEntry| name.map_or(m.is_on(team_dir), |name| m.is(team_dir, name));
-            let struck =
-                roster.members.iter().filter(|m| goes(m)).map(|m| m.name.clone()).collect();
-            roster.members.retain(|m| !goes(m));
-            Ok(struck)
+            let workers = roster.on(team.dir()).filter(|m| m.birth.is_some() && !m.leads).count();
+            if let Some(limit) = wish.limit.filter(|limit| workers >= *limit) {
+                return Err(Error::TooManyWorkers { team: team.name().to_owned(), limit });
+            }
+            let is_taken = |name: &str| is_taken(name) || roster.find(team.dir(), name).is_some();
+            let name = if wish.exact && is_taken(wish.name) {
+                let (team, name) = (team.name().to_owned(), wish.name.to_owned());
+                let taken_by = "a worker of that name runs".to_owned();
+                return Err(TeamsError::AgentAlreadyExists { team, name, taken_by }.into());
+            } else {
+                numbered(wish.name).find(|name| !is_taken(name)).expect("numbers have no end")
+            };
+            let entry = RosterEntry { name, ..entry.clone() };
+            roster.put(entry.clone(), None);
+            Ok(entry)
+        })
+    }
+
+    fn put(&mut self, entry: RosterEntry, at: Option<usize>) {
+        self.leaving.retain(|one| !entry.is(&one.team_dir, &one.name));
+        match at {
+            Some(at) => self.members[at] = entry,
+            None => self.members.push(entry),
+        }
+    }
+
+    /// Takes a member off it, or all of a team's; who they were.
+    pub fn strike(
+        state: &StateDir,
+        team_dir: &Path,
+        name: Option<&str>,
+    ) -> Result<Vec<RosterEntry>> {
+        Self::strike_if(state, |m| name.map_or(m.is_on(team_dir), |name| m.is(team_dir, name)))
+    }
+
+    /// Takes those off it that `goes` picks; who they were.
+    pub fn strike_if(
+        state: &StateDir,
+        goes: impl Fn(&RosterEntry) -> bool,
+    ) -> Result<Vec<RosterEntry>> {
+        state.edit(FILE, |roster: &mut Self| {
+            let (gone, stay): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut roster.members).into_iter().partition(|m| goes(m));
+            roster.members = stay;
+            for entry in gone.iter().filter(|entry| !entry.native) {
+                roster.leave(Path::new(&entry.team_dir), &entry.name);
+            }
+            Ok(gone)
+        })
+    }
+
+    fn leave(&mut self, team_dir: &Path, name: &str) {
+        let leaving = Leaving { team_dir: team_dir.to_owned(), name: name.to_owned() };
+        if !self.leaving.contains(&leaving) {
+            self.leaving.push(leaving);
+        }
+    }
+
+    /// `config.json` does not name it any more.
+    pub fn has_left(state: &StateDir, team_dir: &Path, name: &str) -> Result<()> {
+        state.edit(FILE, |roster: &mut Self| {
+            roster.leaving.retain(|one| one.team_dir != team_dir || one.name != name);
+            Ok(())
         })
     }
 
     /// Notes that a member agreed to shut down: whoever runs the daemon ends it; whether it is there.
     pub fn retire(state: &StateDir, team_dir: &Path, name: &str) -> Result<bool> {
+        Ok(Self::change(state, &MemberId::new(team_dir, name), |entry| entry.retiring = true)?
+            .is_some())
+    }
+
+    /// Changes a member; what it is now, if it is there.
+    pub fn change(
+        state: &StateDir,
+        id: &MemberId,
+        change: impl FnOnce(&mut RosterEntry),
+    ) -> Result<Option<RosterEntry>> {
         state.edit(FILE, |roster: &mut Self| {
-            let entry = roster.members.iter_mut().find(|m| m.is(team_dir, name));
-            Ok(entry.map(|entry| entry.retiring = true).is_some())
+            let entry = roster.members.iter_mut().find(|m| m.is(&id.team_dir, &id.name));
+            Ok(entry.map(|entry| {
+                change(entry);
+                entry.clone()
+            }))
+        })
+    }
+
+    /// Changes the worker with this identity, wherever it is; what it is now, if it is there.
+    pub fn change_worker(
+        state: &StateDir,
+        worker: &str,
+        change: impl FnOnce(&mut RosterEntry),
+    ) -> Result<Option<RosterEntry>> {
+        state.edit(FILE, |roster: &mut Self| {
+            let is_it = |m: &&mut RosterEntry| m.birth.as_ref().is_some_and(|b| b.id == worker);
+            Ok(roster.members.iter_mut().find(is_it).map(|entry| {
+                change(entry);
+                entry.clone()
+            }))
+        })
+    }
+
+    /// Moves a member to another team, where it gets a number behind its name if somebody else has that. What it is
+    /// now; nothing if it is not there any more.
+    pub fn relocate(state: &StateDir, id: &MemberId, to: &Team) -> Result<Option<RosterEntry>> {
+        state.edit(FILE, |roster: &mut Self| {
+            let Some(at) = roster.members.iter().position(|m| m.is(&id.team_dir, &id.name)) else {
+                return Ok(None);
+            };
+            let mut entry = roster.members.remove(at);
+            roster.leave(&id.team_dir, &id.name);
+            let theirs = |name: &str| to.config.member(name).is_some_and(|m| !m.is_synthetic());
+            let is_taken = |name: &str| theirs(name) || roster.find(to.dir(), name).is_some();
+            let wanted = entry.name.clone();
+            let name = numbered(&wanted).find(|name| !is_taken(name)).expect("numbers have no end");
+            entry.former.retain(|dir| Path::new(dir) != to.dir());
+            entry.former.push(entry.team_dir.clone());
+            let surplus = entry.former.len().saturating_sub(MOST_FORMER);
+            entry.former.drain(..surplus);
+            (entry.team_dir, entry.team) = (to.dir().display().to_string(), to.name().to_owned());
+            entry.name = name;
+            roster.put(entry.clone(), None);
+            Ok(Some(entry))
         })
     }
 
@@ -155,13 +241,13 @@ impl Roster {
         pane: &Address,
         occupant: &Occupant,
     ) -> Result<()> {
-        state.edit(FILE, |roster: &mut Self| {
-            let entry = roster.members.iter_mut().find(|m| m.is(team_dir, name) && m.pane == *pane);
-            if let Some(entry) = entry {
+        let id = MemberId::new(team_dir, name);
+        let bind = |entry: &mut RosterEntry| {
+            if entry.pane == *pane {
                 entry.occupant = Some(occupant.clone());
             }
-            Ok(())
-        })
+        };
+        Self::change(state, &id, bind).map(drop)
     }
 
     /// Does something while the roster is sure to stay as it is.
@@ -183,26 +269,27 @@ impl Roster {
     pub fn find(&self, team_dir: &Path, name: &str) -> Option<&RosterEntry> {
         self.members.iter().find(|m| m.is(team_dir, name))
     }
+
+    /// The worker with this identity.
+    pub fn worker(&self, id: &str) -> Option<&RosterEntry> {
+        self.members.iter().find(|m| m.birth.as_ref().is_some_and(|birth| birth.id == id))
+    }
+
+    /// The worker of ours that leads a team with a session of its own: the team is a subtree.
+    pub fn leader_of(&self, team: &Team) -> Option<&RosterEntry> {
+        let session = team.config.lead_session_id.as_deref();
+        let process = team.config.lead_process.as_ref().map(|process| process.pid);
+        self.members.iter().find(|entry| {
+            let Some(birth) = &entry.birth else { return false };
+            let pid = birth.process.as_ref().map(|process| i64::from(process.pid()));
+            birth.session.is_some() && birth.session.as_deref() == session
+                || pid.is_some() && pid == process
+        })
+    }
 }
 
-impl RosterEntry {
-    /// Who it is.
-    pub fn id(&self) -> MemberId {
-        MemberId::new(&self.team_dir, &self.name)
-    }
-
-    /// Where and how its worker can be reached.
-    pub fn reach(&self) -> Reach {
-        let (pane, occupant) = (self.pane.clone(), self.occupant.clone());
-        let profile = self.profile.clone();
-        Reach { pane, occupant, profile, hooks: self.hooks, native: self.native }
-    }
-
-    fn is_on(&self, team_dir: &Path) -> bool {
-        Path::new(&self.team_dir) == team_dir
-    }
-
-    fn is(&self, team_dir: &Path, name: &str) -> bool {
-        self.is_on(team_dir) && self.name == name
-    }
+/// A name, then the same with numbers behind it.
+pub(crate) fn numbered(name: &str) -> impl Iterator<Item = String> {
+    let more = (2..).map(move |number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(more)
 }

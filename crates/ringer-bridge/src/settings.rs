@@ -12,9 +12,13 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::{Error, Result};
+use crate::roster::TwoLeads;
 
 /// All keys, their defaults and what they mean.
 pub const DEFAULTS: &str = include_str!("../../../config/config.toml");
+
+/// Claude Code's own limit for a team.
+const MOST_WORKERS: usize = 50;
 
 /// What the daemon goes by.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -25,8 +29,10 @@ pub struct Settings {
     pub delivery: Delivery,
     /// What the lead is told.
     pub lead: Lead,
-    /// Teammates that Claude itself spawns.
+    /// Workers that are started, by us or by Claude itself.
     pub spawn: Spawn,
+    /// Which team a worker is on, and what happens when it changes.
+    pub place: Place,
     tmux: Tmux,
     /// What is done to the inboxes of members.
     pub inbox: Inbox,
@@ -62,16 +68,37 @@ pub struct Lead {
     pub idle_summary: usize,
 }
 
-/// Teammates that Claude itself spawns.
+/// Which team a worker is on, and what happens when it changes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// What to do when a second lead starts in a directory.
+    pub two_leads: TwoLeads,
+    /// Whether mail that was not delivered goes along.
+    pub carry_mail: bool,
+    /// Whether the new lead is told.
+    pub announce: bool,
+    away_s: u64,
+}
+
+/// Workers that are started, by us or by Claude itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spawn {
+    /// At most so many workers a team.
+    pub max_workers: usize,
+    ready_s: u64,
     names: Vec<(String, String)>,
     /// The Claude Code that the others are; empty for the lead's own.
     pub claude: String,
 }
 
 impl Spawn {
+    /// How long a worker may take to come to its prompt.
+    pub fn ready(&self) -> Duration {
+        Duration::from_secs(self.ready_s)
+    }
+
     /// The profile of a teammate of that name, if it is to be a worker of ours.
     pub fn profile(&self, name: &str) -> Option<&str> {
         let fits = |pattern: &str| match pattern.split_once('*') {
@@ -157,6 +184,8 @@ impl Settings {
             ("delivery.confirm_timeout_ms", self.delivery.confirm_timeout_ms),
             ("delivery.longest_text", self.delivery.longest_text as u64),
             ("watch.poll_ms", self.watch.poll_ms),
+            ("spawn.ready_s", self.spawn.ready_s),
+            ("spawn.max_workers", self.spawn.max_workers as u64),
         ];
         if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("`{key}` must be more than 0"));
@@ -165,6 +194,11 @@ impl Settings {
             self.spawn.names.iter().find(|(p, _)| p.matches('*').count() > 1)
         {
             return Err(format!("`spawn.names`: `{pattern}` has more than one *"));
+        }
+        if self.spawn.max_workers > MOST_WORKERS {
+            return Err(format!(
+                "`spawn.max_workers` can be {MOST_WORKERS} at most: Claude Code takes no more on a team"
+            ));
         }
         if !self.delivery.template.contains("{text}") {
             return Err("`delivery.template` has no {text} in it".to_owned());
@@ -200,6 +234,11 @@ impl Settings {
     /// How old a message in the journal gets once it is delivered.
     pub fn keep(&self) -> Duration {
         Duration::from_hours(24 * u64::from(self.journal.keep_days))
+    }
+
+    /// How long a worker that is away may come back.
+    pub fn away(&self) -> Duration {
+        Duration::from_secs(self.place.away_s)
     }
 
     /// Between two looks where files cannot be watched.

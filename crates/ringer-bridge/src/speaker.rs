@@ -137,7 +137,9 @@ impl Speaker {
 
     /// Writes a message to a member, be it words or a message between programs.
     pub(crate) fn write(&self, to: &str, text: &str, summary: Option<&str>) -> Result<Sent> {
-        let letter = Letter { from: &self.name, to, text, summary, force: false };
+        // The lead of a team of our own may not be there yet: its mail waits.
+        let force = self.team.is_own() && to == LEAD;
+        let letter = Letter { from: &self.name, to, text, summary, force };
         post(&self.state, &self.team, &letter, SystemTime::now())
     }
 

@@ -19,6 +19,9 @@ pub const QUIET: Duration = Duration::from_millis(500);
 /// The reason of a worker that took what was submitted.
 const BUSY: &str = "busy";
 
+/// The reason of a worker that asks something.
+const DIALOG: &str = "dialog";
+
 /// The end of a long text is enough to know it by, if the prompt shows no more of it.
 const TAIL: usize = 40;
 
@@ -35,6 +38,31 @@ pub struct Hold {
     pub why: String,
     /// How long it will be like that at least, if that is known.
     pub at_least: Option<Duration>,
+}
+
+/// How a worker is, as far as its screen tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// It draws nothing yet that is known, and was just started.
+    Starting,
+    /// It is at its prompt, or nothing is known of its screen.
+    Ready,
+    /// It works.
+    Busy,
+    /// It asks somebody something.
+    Asking,
+}
+
+impl Condition {
+    /// In a few words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Busy => "busy",
+            Self::Asking => "waiting for approval",
+        }
+    }
 }
 
 /// What the prompt has of a text of ours.
@@ -70,6 +98,23 @@ impl<'a> Gate<'a> {
         }
         self.at_prompt(sight)?;
         self.disturbs(sight).map_or(Ok(()), Err)
+    }
+
+    /// How the worker is, and what keeps it from taking a message, if something does.
+    pub fn condition(self, sight: &Sight) -> (Condition, Option<Hold>) {
+        let Err(hold) = self.admit(sight) else {
+            return (Condition::Ready, None);
+        };
+        let condition = match hold.reason.as_str() {
+            DIALOG => Condition::Asking,
+            // Somebody else is at its prompt, or may be.
+            "draft" | "typing" | "copy mode" | "input off" | "shell mode" | "vim normal mode" => {
+                Condition::Ready
+            }
+            "starting" => Condition::Starting,
+            _ => Condition::Busy,
+        };
+        (condition, Some(hold))
     }
 
     /// Whether somebody would be disturbed: they have just pressed a key, and the screen may not show

@@ -10,6 +10,7 @@ mod gate;
 mod host;
 mod needle;
 mod occupant;
+mod opening;
 mod pane;
 mod payload;
 mod process;
@@ -20,18 +21,19 @@ mod zellij;
 
 pub use address::{Address, InvalidAddress};
 pub use fault::Fault;
-pub use gate::{Gate, Hold, Holding, QUIET};
+pub use gate::{Condition, Gate, Hold, Holding, QUIET};
 pub use host::{
-    Host, HostClient, HostError, HostPane, Outcome as HostOutcome, Viewer, WorkerCommand,
+    Ending, Host, HostClient, HostError, HostPane, Outcome as HostOutcome, Viewer, WorkerCommand,
 };
 pub use needle::Needle;
 pub use occupant::{Occupant, Verdict};
+pub use opening::Multiplexer;
 pub use pane::{Counts, Pane, Screen, Sight};
 pub use payload::Payload;
 pub use process::{LONGEST_LINE, Process};
 pub use profile::{
-    Body, Channel, Gear, Outfit, PLAIN, Profile, ProfileError, Rule, Shutdown, Submit, Tailor,
-    shell_word,
+    Body, Channel, Gear, Outfit, PLAIN, Profile, ProfileError, Rule, Shutdown, Submit, Subtree,
+    Tailor, shell_word,
 };
 pub use terminals::{AnyPane, Terminals};
 pub use tmux::{TmuxPane, TmuxServers};

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::termios::{LocalModes, tcgetattr};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,12 @@ const NOCTTY: i32 = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
 
 /// Options of shells that take a word.
 const WITH_A_WORD: [&str; 6] = ["--rcfile", "--init-file", "-o", "+o", "-O", "+O"];
+
+/// All processes there are.
+fn running() -> impl Iterator<Item = u32> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
 
 /// One run of one program: a process that becomes another program is another one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,6 +76,11 @@ impl Process {
     pub fn ancestors() -> Vec<u32> {
         let parent = |pid: &u32| stat(*pid, 1)?.parse().ok().filter(|parent| *parent > 1);
         std::iter::successors(Some(std::process::id()), parent).skip(1).take(64).collect()
+    }
+
+    /// What the system calls a process: the beginning of its program's name.
+    pub fn name_of(pid: u32) -> Option<String> {
+        Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
     }
 
     /// How long ago it was started.
@@ -120,13 +131,48 @@ impl Process {
 
     /// All processes of the session that `pid` leads and that have not ended.
     pub(crate) fn in_session_of(pid: u32) -> Vec<u32> {
-        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_in = |one: &u32| {
             let (state, session) = (stat(*one, 0), stat(*one, 3));
             session.is_some_and(|s| s == pid.to_string()) && state.is_some_and(|s| s != "Z")
         };
-        pids.filter(is_in).collect()
+        running().filter(is_in).collect()
+    }
+
+    /// All processes that have this in their environment and have not ended; only those of the session that `leader`
+    /// leads or led, if that is known.
+    pub fn marked(mark: &str, leader: Option<u32>) -> Vec<u32> {
+        let is_marked = |pid: &u32| {
+            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environ.split(|byte| *byte == 0).any(|pair| pair == mark.as_bytes())
+        };
+        let own = std::process::id();
+        match leader {
+            Some(leader) => Self::in_session_of(leader).into_iter().filter(is_marked).collect(),
+            None => running().filter(|pid| *pid != own).filter(is_marked).collect(),
+        }
+    }
+
+    /// Ends everybody that `find` finds: first they are asked, after that time they are made to.
+    pub fn end_all(find: impl Fn() -> Vec<u32>, patience: Duration) {
+        let tell = |signal| {
+            for pid in find() {
+                if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                    kill_process(pid, signal).ok();
+                }
+            }
+        };
+        if find().is_empty() {
+            return;
+        }
+        let deadline = Instant::now() + patience;
+        // Interactive shells do not mind the first one.
+        for signal in [Signal::TERM, Signal::HUP, Signal::CONT] {
+            tell(signal);
+        }
+        while !find().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        tell(Signal::KILL);
     }
 
     /// Whether it is the same run of the same program, as far as that is known of both. Of a shell,

@@ -61,6 +61,8 @@ pub struct Profile {
     pub gear: Gear,
     /// What happens if it does not answer when it is asked to shut down.
     pub shutdown: Shutdown,
+    /// How it becomes the lead of a team of its own, if it can.
+    pub subtree: Option<Subtree>,
     /// What the screen shows when it does. Without it, nothing is known of its screen.
     pub(crate) ready: Option<Regex>,
     /// What is left of the cursor then, in its row.
@@ -124,6 +126,19 @@ pub struct Shutdown {
     pub after_s: u64,
     /// What is then answered for it.
     pub then: Rule,
+}
+
+/// How a worker becomes the lead of a team of its own, below the team that it is a member of.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subtree {
+    /// Arguments that say which session it is: `{session}` is its id.
+    pub args: Vec<String>,
+    /// With one of these among its arguments, it is another session already.
+    pub unless: Vec<String>,
+    /// What it is told first: `{team}` is what its team is to be called, `{plain}` the same with nothing but letters,
+    /// digits and dashes.
+    pub prompt: String,
 }
 
 /// What is answered for a worker that does not answer.
@@ -281,6 +296,7 @@ impl Profile {
             wake: None,
             gear: Gear::default(),
             shutdown: Shutdown { after_s: 600, then: Rule::Approve },
+            subtree: None,
             ready: None,
             ready_cursor: None,
             prompt: None,

@@ -9,6 +9,9 @@ use crate::names::LEAD;
 /// `backendType` of the members that Ringer added. Only these are ever touched.
 pub const BACKEND: &str = "ringer";
 
+/// `founder` of the teams that Ringer made without Claude Code. Only these are ever deleted.
+pub const FOUNDER: &str = "ringer";
+
 /// A team's configuration, as far as Ringer needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamConfig {
@@ -24,6 +27,8 @@ pub struct TeamConfig {
     pub lead_session_id: Option<String>,
     /// The lead's process, on versions that say so.
     pub lead_process: Option<LeadProcess>,
+    /// Who made it, if it was not Claude Code; `ringer` for ours.
+    pub founder: Option<String>,
     /// The members, in the order of the file.
     pub members: Vec<Member>,
     /// Members that are not understood; they stay in the file.
@@ -109,9 +114,15 @@ impl TeamConfig {
             lead_agent_id: object.string("leadAgentId"),
             lead_session_id: object.string("leadSessionId"),
             lead_process: object.get("leadProcess").and_then(LeadProcess::parse),
+            founder: object.string("founder"),
             members: known,
             odd,
         })
+    }
+
+    /// Whether the team is one that Ringer founded.
+    pub fn is_own(&self) -> bool {
+        self.founder.as_deref() == Some(FOUNDER)
     }
 
     /// The member that leads.

@@ -30,6 +30,26 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
     },
+    /// The name of a team to found is taken.
+    #[error("team `{team}` cannot be founded: `{taken_by}` has that name", taken_by = taken_by.display())]
+    TeamAlreadyExists {
+        /// The name wanted.
+        team: String,
+        /// The directory that has it.
+        taken_by: PathBuf,
+    },
+    /// As many teams as there may be.
+    #[error("there are {limit} teams already, and no more are founded")]
+    LimitReached {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The team exists, but Ringer did not found it.
+    #[error("team `{team}` is not one that Ringer founded")]
+    NotOurTeam {
+        /// The team.
+        team: String,
+    },
     /// The name is taken by a member that is not ours, or by one with the same inbox file.
     #[error("`{name}` cannot join team `{team}`: {taken_by}")]
     AgentAlreadyExists {
@@ -111,7 +131,7 @@ pub enum Error {
         why: String,
     },
     /// A path that leads out of the directory it should be in.
-    #[error("`{path}` leads out of the teams directory", path = path.display())]
+    #[error("`{path}` leads out of the directory it should be in", path = path.display())]
     OutsideRoot {
         /// The path.
         path: PathBuf,
@@ -135,13 +155,17 @@ impl Error {
             Self::TeamNotFound { .. } | Self::TeamGone { .. } => "team_not_found",
             Self::AgentNotFound { .. } => "agent_not_found",
             Self::AgentAlreadyExists { .. } => "agent_already_exists",
+            Self::TeamAlreadyExists { .. } => "team_already_exists",
+            Self::LimitReached { .. } => "limit_reached",
             Self::InvalidName { .. } => "invalid_name",
             Self::EmptyMessage => "empty_message",
             Self::TooLarge { .. } => "too_large",
             Self::Locked { .. } | Self::Unsettled { .. } => "locked",
             Self::Unreadable { .. } => "unreadable",
             Self::Unsynced { .. } => "internal_error",
-            Self::NotOurs { .. } | Self::OutsideRoot { .. } => "permission_denied",
+            Self::NotOurs { .. } | Self::NotOurTeam { .. } | Self::OutsideRoot { .. } => {
+                "permission_denied"
+            }
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     "permission_denied"

@@ -73,6 +73,15 @@ impl<'a> Array<'a> {
         out
     }
 
+    /// The text with another item in the place of this one and not one byte of the others changed.
+    pub(crate) fn with_replaced(&self, old: &str, new: &str) -> String {
+        let Some(found) = self.items.iter().find(|item| **item == old) else {
+            return self.text.to_owned();
+        };
+        let start = offset(self.text, found);
+        [&self.text[..start], new, &self.text[start + found.len()..]].concat()
+    }
+
     /// The text with these items in place of all.
     pub(crate) fn with_items<'i>(
         &self,
@@ -305,6 +314,13 @@ mod tests {
         assert_eq!(Array::parse("[]").unwrap().with_pushed("8", 1), "[\n  8\n]");
         assert_eq!(Array::parse("[1]").unwrap().with_pushed("8", 1), "[1,8]");
         assert_eq!(Array::parse("[ ]").unwrap().with_pushed("8", 2), "[\n    8\n  ]");
+    }
+
+    #[test]
+    fn an_item_is_replaced_in_its_place() {
+        let array = Array::parse("[1,\n  22 ,3]").unwrap();
+        assert_eq!(array.with_replaced("22", "9"), "[1,\n  9 ,3]");
+        assert_eq!(array.with_replaced("2", "9"), "[1,\n  22 ,3]");
     }
 
     #[test]

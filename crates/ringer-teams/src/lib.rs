@@ -29,11 +29,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod branch;
 pub mod claude_settings;
 mod config;
 mod draft;
 mod edit;
 mod error;
+mod founding;
 mod inbox;
 mod json;
 mod lead;
@@ -46,13 +48,17 @@ mod patience;
 mod read;
 mod refresh;
 mod settle;
+mod slug;
 mod task;
+mod tasks;
 mod team;
 
-pub use config::{BACKEND, LeadProcess, Member, TeamConfig};
+pub use branch::birth_branch;
+pub use config::{BACKEND, FOUNDER, LeadProcess, Member, TeamConfig};
 pub use draft::{BYTES_LIMIT, Draft, SUMMARY_LIMIT, TEXT_LIMIT, stored};
 pub use edit::{Change, Done, edit};
 pub use error::{Error, Result};
+pub use founding::{NewTeam, TEAMS_LIMIT};
 pub use inbox::{Entry, Inbox, Odd, Row};
 pub use json::{NotWhole, without_lone_surrogates};
 pub use lead::Liveness;
@@ -61,5 +67,7 @@ pub use mailbox::{Appended, Mailbox, Tidied};
 pub use members::{NewMember, Outcome, SyntheticMemberService};
 pub use message::{Known, Structured};
 pub use names::{LEAD, check_member_name, inbox_file_name};
+pub use slug::{slug, subtree_branch, team_name};
 pub use task::Task;
+pub use tasks::Tasks;
 pub use team::{ClaudeDir, Team, Teams};

@@ -14,7 +14,7 @@ use crate::config::{BACKEND, Member, TeamConfig};
 use crate::edit::{self, Change};
 use crate::error::{Error, Result};
 use crate::json::{Array, NotWhole, Object, pretty};
-use crate::names::{check_member_name, inbox_file_name};
+use crate::names::{LEAD, check_member_name, inbox_file_name};
 use crate::settle::settle;
 use crate::team::Team;
 
@@ -39,10 +39,12 @@ pub struct NewMember {
     pub color: Option<String>,
     /// Milliseconds since 1970.
     pub joined_at: i64,
+    /// Whether it is working.
+    pub active: bool,
 }
 
 impl NewMember {
-    /// A Gemini worker of that name.
+    /// A Gemini worker of that name, at work.
     pub fn new(name: &str, cwd: impl Into<PathBuf>, joined_at: i64) -> Self {
         Self {
             name: name.into(),
@@ -51,6 +53,7 @@ impl NewMember {
             cwd: cwd.into(),
             color: None,
             joined_at,
+            active: true,
         }
     }
 }
@@ -120,9 +123,9 @@ pub struct SyntheticMemberService;
 pub(crate) type Changed<T> = std::result::Result<Change<Result<T>>, NotWhole>;
 
 impl SyntheticMemberService {
-    /// Puts a member on a team, or brings the one of ours that is there up to date.
+    /// Puts a member on a team, or brings the one of ours that is there up to date. It can be the
+    /// lead only on a team of our own.
     pub fn register(team: &Team, new: &NewMember) -> Result<Outcome> {
-        check_member_name(&new.name)?;
         sweep(team);
         settle(team, |text| add(text, team, new))
     }
@@ -153,14 +156,32 @@ impl SyntheticMemberService {
         })
     }
 
+    /// Says of a member of ours whether it is working, and changes nothing else about it. One that
+    /// is not there stays away: it may have left while its worker came to an end.
+    pub fn set_active(team: &Team, name: &str, active: bool) -> Result<Outcome> {
+        settle(team, |text| {
+            let config = TeamConfig::parse(text)?;
+            let Some(member) = config.member(name) else {
+                return Ok(Change::Keep(Ok(Outcome::Unchanged)));
+            };
+            if !member.is_synthetic() {
+                return Ok(Change::Keep(Err(not_ours(team, name))));
+            }
+            if member.is_active == Some(active) {
+                return Ok(Change::Keep(Ok(Outcome::Unchanged)));
+            }
+            let updated = Object::parse(&member.raw)?.with("isActive", &active.to_string());
+            replace(text, member, &updated)
+        })
+    }
+
     /// Takes a member of ours off a team. One that is not there at all is an error only if the
     /// name was never ours to remove: a real member's.
     pub fn remove(team: &Team, name: &str) -> Result<Outcome> {
         let done = settle(team, |text| {
             let config = TeamConfig::parse(text)?;
             if config.member(name).is_some_and(|m| !m.is_synthetic()) {
-                let error = Error::NotOurs { team: team.name().into(), name: name.into() };
-                return Ok(Change::Keep(Err(error)));
+                return Ok(Change::Keep(Err(not_ours(team, name))));
             }
             take_out(text, |member| member.name == name)
         })?;
@@ -173,8 +194,18 @@ impl SyntheticMemberService {
     }
 }
 
+fn not_ours(team: &Team, name: &str) -> Error {
+    Error::NotOurs { team: team.name().into(), name: name.into() }
+}
+
 fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
     let config = TeamConfig::parse(text)?;
+    // Nobody else leads a team of our own, so its lead can be one of ours as well.
+    if !(new.name == LEAD && config.is_own())
+        && let Err(error) = check_member_name(&new.name)
+    {
+        return Ok(Change::Keep(Err(error)));
+    }
     if let Some(taken_by) = clash(&config, &new.name) {
         let (team, name) = (team.name().to_owned(), new.name.clone());
         return Ok(Change::Keep(Err(Error::AgentAlreadyExists { team, name, taken_by })));
@@ -194,7 +225,7 @@ fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
         subscriptions: [],
         backend_type: BACKEND,
         color: &color,
-        is_active: true,
+        is_active: new.active,
     };
     let Some(old) = old else {
         let text = with_member(text, &pretty(&written, DEPTH))?;
@@ -204,10 +235,14 @@ fn add(text: &str, team: &Team, new: &NewMember) -> Changed<Outcome> {
     if updated == old.raw {
         return Ok(Change::Keep(Ok(Outcome::Unchanged)));
     }
+    replace(text, old, &updated)
+}
+
+/// The configuration with `member` as it is in `updated`.
+fn replace(text: &str, member: &Member, updated: &str) -> Changed<Outcome> {
     let object = Object::parse(text)?;
     let members = Array::parse(object.get("members").unwrap_or("[]"))?;
-    let rows = members.items.iter().map(|raw| if *raw == old.raw { &updated } else { *raw });
-    let text = object.with("members", &members.with_items(rows, DEPTH));
+    let text = object.with("members", &members.with_replaced(&member.raw, updated));
     Ok(Change::Write { text, sync: true, value: Ok(Outcome::Updated) })
 }
 

@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 /// The lead's name on every team.
 pub const LEAD: &str = "team-lead";
 
+/// How the directory of a team ends until it is whole. It begins with a dot.
+pub(crate) const HALF_FOUNDED: &str = ".founding";
+
 /// The file name (without `.json`) of a member's inbox: Claude Code turns every character outside
 /// `[A-Za-z0-9_-]` into `-`.
 ///
@@ -55,6 +58,28 @@ pub fn check_member_name(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Checks the name of a team that Ringer founds: `^[a-z0-9][a-z0-9-]{0,99}$`. Claude Code would give
+/// its directory the same name.
+pub(crate) fn check_own_team_name(name: &str) -> Result<()> {
+    let invalid = |reason: &str| Error::InvalidName { name: name.into(), reason: reason.into() };
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.is_empty() {
+        return Err(invalid("a team's name cannot be empty"));
+    }
+    if name.len() > 100 {
+        return Err(invalid("a team's name is at most 100 characters long"));
+    }
+    if name.starts_with('-') {
+        return Err(invalid("a team's name cannot begin with `-`"));
+    }
+    if !name.chars().all(plain) {
+        return Err(invalid(
+            "only lower case ASCII letters, digits and `-` can be in a team's name",
+        ));
+    }
+    Ok(())
+}
+
 /// Checks a team's name before it is looked up: one plain path component.
 pub(crate) fn check_team_name(name: &str) -> Result<()> {
     let invalid = |reason: &str| Error::InvalidName { name: name.into(), reason: reason.into() };
@@ -73,6 +98,11 @@ pub(crate) fn check_team_name(name: &str) -> Result<()> {
 /// Whether a directory under `teams/` is what a deleted team leaves behind for a moment.
 pub(crate) fn is_half_deleted(dir_name: &str) -> bool {
     dir_name.contains(".deleted-")
+}
+
+/// Whether a directory under `teams/` is a team that is not founded yet.
+pub(crate) fn is_half_founded(dir_name: &str) -> bool {
+    dir_name.starts_with('.') && dir_name.ends_with(HALF_FOUNDED)
 }
 
 #[cfg(test)]
@@ -101,6 +131,17 @@ mod tests {
         let bad = ["", "team-lead", "-a", "_a", "a.b", "a b", "é", "a/b", "a\0", &"x".repeat(65)];
         for bad in bad {
             assert_eq!(check_member_name(bad).unwrap_err().code(), "invalid_name", "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_plain_names_are_given_to_teams_of_our_own() {
+        for good in ["a", "0-", "exo-root", &"x".repeat(100)] {
+            check_own_team_name(good).unwrap();
+        }
+        let bad = ["", "-a", "A", "a.b", "a_b", "a b", "é", "..", "a/b", "a\0", &"x".repeat(101)];
+        for bad in bad {
+            assert_eq!(check_own_team_name(bad).unwrap_err().code(), "invalid_name", "{bad}");
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Task {
     pub description: String,
     /// What its owner is doing, while it is being done.
     pub active_form: Option<String>,
-    /// `pending`, `in_progress`, `completed`.
+    /// `pending`, `in_progress`, `completed`, `deleted`.
     pub status: String,
     /// The member that has it.
     pub owner: Option<String>,
@@ -30,6 +30,21 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether it still has to be done.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status.as_str(), "pending" | "in_progress")
+    }
+
+    /// Whether it is done.
+    pub fn is_completed(&self) -> bool {
+        self.status == "completed"
+    }
+
+    /// Whether it does not count any more.
+    pub fn is_deleted(&self) -> bool {
+        self.status == "deleted"
+    }
+
     /// Reads the text of a task file.
     pub fn parse(text: &str) -> Result<Self, NotWhole> {
         let object = Object::parse(text)?;

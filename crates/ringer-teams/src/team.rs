@@ -1,6 +1,7 @@
 //! Teams on disk: finding them under Claude Code's directory, and the paths inside one.
 //!
-//! Owns every path under `teams/`. None leads out of it, whatever a name or a link says.
+//! Owns every path under `teams/`, and where a team's tasks are. None leads out, whatever a name or
+//! a link says.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,8 +13,9 @@ use crate::lead::Liveness;
 use crate::lock::DirLock;
 use crate::mailbox::Mailbox;
 use crate::members::sweep;
-use crate::names::{check_team_name, inbox_file_name, is_half_deleted};
+use crate::names::{check_team_name, inbox_file_name, is_half_deleted, is_half_founded};
 use crate::read::read_whole;
+use crate::tasks::Tasks;
 
 /// Claude Code's directory: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 #[derive(Debug, Clone)]
@@ -34,6 +36,7 @@ pub struct Teams {
 #[derive(Debug, Clone)]
 pub struct Team {
     teams: PathBuf,
+    tasks: PathBuf,
     dir: PathBuf,
     dir_name: String,
     /// Its configuration.
@@ -51,7 +54,12 @@ impl ClaudeDir {
         self.root.join("teams")
     }
 
-    /// All teams. A directory without a `config.json` is none, nor is one that is being deleted.
+    /// `tasks/` in it.
+    pub fn tasks_dir(&self) -> PathBuf {
+        self.root.join("tasks")
+    }
+
+    /// All teams. A directory without a `config.json` is none, nor is one that is being made or deleted.
     pub fn teams(&self) -> Result<Teams> {
         let mut teams = Teams::default();
         let root = self.teams_dir();
@@ -97,7 +105,7 @@ impl ClaudeDir {
     /// The team in that directory below `teams/`, if there is one.
     pub fn team_in(&self, dir_name: &str) -> Result<Option<Team>> {
         let teams = self.teams_dir();
-        if is_half_deleted(dir_name) {
+        if is_half_deleted(dir_name) || is_half_founded(dir_name) {
             return Ok(None);
         }
         let dir = teams.join(dir_name);
@@ -109,7 +117,8 @@ impl ClaudeDir {
             }
             Err(e) => return Err(Error::io("look at", config)(e)),
         }
-        let team = |config| Team { teams, dir: dir.clone(), dir_name: dir_name.to_owned(), config };
+        let (tasks, dir_name) = (self.tasks_dir(), dir_name.to_owned());
+        let team = |config| Team { teams, tasks, dir: dir.clone(), dir_name, config };
         check_inside(&self.teams_dir(), &dir)?;
         Ok(read_whole(&config, TeamConfig::parse)?.map(team))
     }
@@ -121,14 +130,39 @@ impl Team {
         self.config.name.as_deref().unwrap_or(&self.dir_name)
     }
 
+    /// Whether Ringer founded it, without Claude Code.
+    pub fn is_own(&self) -> bool {
+        self.config.is_own()
+    }
+
     /// Its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
+    /// What its directory is called.
+    pub fn dir_name(&self) -> &str {
+        &self.dir_name
+    }
+
     /// Its `config.json`.
     pub fn config_path(&self) -> PathBuf {
         self.dir.join("config.json")
+    }
+
+    /// Where its tasks are. It need not exist.
+    pub fn tasks_dir(&self) -> PathBuf {
+        self.tasks.join(&self.dir_name)
+    }
+
+    /// Its tasks, as they are now.
+    pub fn tasks(&self) -> Result<Tasks> {
+        let dir = self.tasks_dir();
+        if fs::symlink_metadata(&dir).is_err_and(|e| e.kind() == ErrorKind::NotFound) {
+            return Ok(Tasks::default());
+        }
+        check_inside(&self.tasks, &dir)?;
+        Tasks::read(&dir)
     }
 
     /// Where the lead works.
@@ -214,7 +248,7 @@ fn lower_or_dash(unit: u16) -> char {
 
 /// Refuses a path that, links followed, is not below `root`. What does not exist yet cannot be a
 /// link; its parent is checked instead.
-fn check_inside(root: &Path, path: &Path) -> Result<()> {
+pub(crate) fn check_inside(root: &Path, path: &Path) -> Result<()> {
     let mut existing = path;
     let real = loop {
         match existing.canonicalize() {

@@ -97,6 +97,35 @@ fn names_that_somebody_has_are_refused_and_real_members_never_touched() {
 }
 
 #[test]
+fn whether_a_member_works_is_said_without_another_byte_changed() {
+    let world = World::new(
+        "[{\"name\": \"team-lead\", \"isActive\": true} ,\n\n  7,{ \"name\":\"a\", \"isActive\" : true,\n\"x\":1.0, \"backendType\": \"ringer\" } ]",
+    );
+    let before = world.text();
+    let set = |name, active| SyntheticMemberService::set_active(&world.team, name, active);
+    assert_eq!(set("a", true).unwrap(), Outcome::Unchanged);
+    assert_eq!(world.text(), before);
+    assert_eq!(set("a", false).unwrap(), Outcome::Updated);
+    assert_eq!(world.text(), before.replace("\"isActive\" : true", "\"isActive\" : false"));
+    assert_eq!(set("a", false).unwrap(), Outcome::Unchanged);
+    assert_eq!(set("a", true).unwrap(), Outcome::Updated);
+    assert_eq!(set("nobody", false).unwrap(), Outcome::Unchanged);
+    assert_eq!(set("team-lead", false).unwrap_err().code(), "permission_denied");
+    assert_eq!(world.text(), before);
+}
+
+#[test]
+fn a_member_can_join_at_rest() {
+    let world = World::new("[]");
+    let mut member = NewMember::new("a", "/w", 7);
+    member.active = false;
+    assert_eq!(SyntheticMemberService::register(&world.team, &member).unwrap(), Outcome::Added);
+    assert!(world.text().contains("\"isActive\": false"));
+    assert_eq!(world.register("a"), Ok(Outcome::Updated));
+    assert!(world.text().contains("\"isActive\": true"));
+}
+
+#[test]
 fn all_of_ours_go_and_nobody_else() {
     let world = World::new(r#"[{"name": "team-lead", "x": 1}]"#);
     let before = world.text();

@@ -10,8 +10,9 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::verbs::{
-    answer, attach, daemon, demo, down, hook, inbox, init, log, mcp, members, profiles, register,
-    remove, reply, run, send, status, stop, teammate, teams, up,
+    answer, attach, daemon, demo, down, finish, hook, host, inbox, init, log, mcp, members,
+    profiles, ps, register, relocate, remove, reply, run, send, slug, spawn, status, stop,
+    teammate, teams, tree, up,
 };
 
 const EXAMPLES: &str = "\
@@ -19,6 +20,8 @@ Examples:
   ringer demo                                         all of it, in a temporary directory
   ringer init                                         once: Claude Code's lead hears its workers
   ringer run gemini                                   Gemini CLI, here, on the team of this directory
+  ringer spawn gemini --count 3                       three of them, in the background or in panes
+  ringer ps                                           what each is at
   ringer register rust-impl --pane tmux:%3            a worker that runs in tmux already
   ringer status                                       who is on which team, and what waits why
   ringer log --follow                                 every message, and what becomes of it
@@ -69,8 +72,16 @@ pub(crate) struct TeamArg {
 enum Verb {
     Init(init::Init),
     Run(run::Run),
+    Spawn(spawn::Spawn),
+    #[command(hide = true)]
+    Host(host::Host),
     Attach(attach::Attach),
     Stop(stop::Stop),
+    Ps(ps::Ps),
+    Move(relocate::Move),
+    Finish(finish::Finish),
+    Tree(tree::Tree),
+    Slug(slug::Slug),
     Profiles(profiles::Profiles),
     Up(up::Up),
     Down(down::Down),
@@ -98,18 +109,25 @@ impl Cli {
             // It ends as its worker does.
             Verb::Run(verb) => return verb.run(&context, &self.globals),
             Verb::Teammate(verb) => return verb.run(&context, &self.globals),
+            Verb::Host(verb) => return verb.run(&context, &self.globals),
+            Verb::Spawn(verb) => return verb.run(&context),
             // What its agent makes of it is in the exit status.
             Verb::Hook(verb) => return verb.run(&context),
             Verb::Init(verb) => verb.run(&context),
             Verb::Attach(verb) => verb.run(&context),
             Verb::Stop(verb) => verb.run(&context),
+            Verb::Ps(verb) => verb.run(&context),
+            Verb::Move(verb) => verb.run(&context),
+            Verb::Finish(verb) => verb.run(&context, &self.globals),
+            Verb::Tree(verb) => verb.run(&context),
+            Verb::Slug(verb) => verb.run(&context),
             Verb::Profiles(verb) => verb.run(&context),
             Verb::Up(verb) => verb.run(&context, &self.globals),
             Verb::Down(verb) => verb.run(&context),
             Verb::Status(verb) => verb.run(&context),
             Verb::Log(verb) => verb.run(&context),
             Verb::Daemon(verb) => verb.run(&context, self.globals.verbose),
-            Verb::Teams(verb) => verb.run(&context),
+            Verb::Teams(verb) => verb.run(&context, &self.globals),
             Verb::Register(verb) => verb.run(&context),
             Verb::Remove(verb) => verb.run(&context),
             Verb::Members(verb) => verb.run(&context),

@@ -3,18 +3,53 @@
 //! Owns all reading of the environment.
 
 use std::env;
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringer_bridge::daemon::Client;
-use ringer_bridge::{Roster, Settings, Speaker, StateDir};
-use ringer_panes::{Occupant, Process};
+use ringer_bridge::{Roster, RosterEntry, Settings, Speaker, StateDir, WORKER, leads_in};
+use ringer_panes::{Multiplexer, Occupant, Process};
 use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
 
 use crate::cli::{Globals, TeamArg};
 use crate::failure::{Failure, one_line};
 use crate::output::Output;
+
+/// What is only true in one pane.
+pub(crate) const PANE_VARIABLES: [&str; 15] = [
+    "TERM",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "COLORTERM",
+    "COLUMNS",
+    "LINES",
+    "WINDOWID",
+    "STY",
+    "TMUX",
+    "TMUX_PANE",
+    "ZELLIJ",
+    "ZELLIJ_PANE_ID",
+    "ZELLIJ_SESSION_NAME",
+    "PWD",
+    "OLDPWD",
+];
+
+/// What is only true of one worker, or of one session of Claude Code.
+const OWN_VARIABLES: [&str; 11] = [
+    "RINGER_TEAM",
+    "RINGER_MEMBER",
+    WORKER,
+    "CLAUDECODE",
+    "CLAUDE_PID",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN",
+    "CLAUDE_PROJECT_DIR",
+    "AI_AGENT",
+];
 
 /// What every verb gets.
 #[derive(Debug)]
@@ -74,6 +109,10 @@ impl Context {
         if let Some(name) = &arg.team {
             return Ok(self.claude.team(name)?);
         }
+        // A worker knows its team by who it is: it may have moved since it was started.
+        if let Some(entry) = self.own_entry()? {
+            return Ok(self.claude.team(&entry.team)?);
+        }
         if let Some(name) = variable("RINGER_TEAM") {
             let team = self.claude.team(&name);
             return team.map_err(|e| Failure::from(e).hint("the name comes from RINGER_TEAM"));
@@ -82,26 +121,45 @@ impl Context {
         for (_, error) in &teams.broken {
             self.out.note(&format!("warning: {}", one_line(error)));
         }
-        let (mut here, elsewhere): (Vec<_>, Vec<_>) = teams
-            .found
-            .into_iter()
-            .partition(|team| team.lead_cwd().is_some_and(|dir| self.is_in(dir)));
-        here.retain(|team| team.lead_alive() != Liveness::Dead);
+        self.team_of_directory(&teams.found, &self.cwd)
+    }
+
+    /// The live team whose lead works in a directory or above it.
+    pub(crate) fn team_of_directory(&self, teams: &[Team], dir: &Path) -> Result<Team, Failure> {
+        // Without it, nothing is known of teams that workers lead, and that is no reason to know none.
+        let roster = Roster::load(&self.state).unwrap_or_default();
+        let here = leads_in(teams, &roster, dir);
         // Newest first. One that is known to be alive beats those of which nothing is known.
-        if let Some(at) = here.iter().position(|team| team.lead_alive() == Liveness::Alive) {
-            return Ok(here.swap_remove(at));
+        if let Some(team) = here.iter().find(|team| team.lead_alive() == Liveness::Alive) {
+            return Ok((*team).clone());
         }
-        let name = |teams: &[Team]| teams.iter().map(|t| t.name().to_owned()).collect::<Vec<_>>();
-        match here.len() {
-            1 => Ok(here.remove(0)),
-            0 => Err(ambiguous("no live team has its lead in this directory", &name(&elsewhere))),
-            _ => Err(ambiguous("several teams have their lead in this directory", &name(&here))),
+        let names = |teams: &[&Team]| teams.iter().map(|t| t.name().to_owned()).collect::<Vec<_>>();
+        match here[..] {
+            [team] => Ok(team.clone()),
+            [] => {
+                let all: Vec<&Team> = teams.iter().collect();
+                Err(ambiguous("no live team has its lead in this directory", &names(&all)))
+            }
+            _ => Err(ambiguous("several teams have their lead in this directory", &names(&here))),
         }
+    }
+
+    /// The worker that this process works for, if Ringer started it: it says who it is, and nothing else.
+    fn own_entry(&self) -> Result<Option<RosterEntry>, Failure> {
+        let Some(id) = variable(WORKER) else { return Ok(None) };
+        Ok(Roster::load(&self.state)?.worker(&id).cloned())
     }
 
     /// The worker that this process works for: who it is comes from its surroundings alone. That is what
     /// `ringer run` has put into its environment, or the pane that it was registered in.
     pub(crate) fn speaker(&self) -> Result<Speaker, Failure> {
+        if let Some(entry) = self.own_entry()? {
+            let team = self.claude.team(&entry.team).map_err(|error| {
+                Failure::from(error)
+                    .hint("its lead has ended; it joins the next one that starts here")
+            })?;
+            return Ok(Speaker::new(&self.state, team, &entry.name)?);
+        }
         if let Some(name) = variable("RINGER_MEMBER") {
             let team = self.team(&TeamArg { team: None })?;
             return Ok(Speaker::new(&self.state, team, &name)?);
@@ -124,17 +182,51 @@ impl Context {
     }
 
     /// The environment that lets `ringer` in a worker find the same directories, and know who it is.
-    pub(crate) fn worker_env(&self, team: &Team, name: &str) -> Vec<(String, String)> {
+    pub(crate) fn worker_env(&self, team: &Team, name: &str, id: &str) -> Vec<(String, String)> {
+        let who = [("RINGER_TEAM", team.name()), ("RINGER_MEMBER", name), (WORKER, id)];
+        let who = who.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        self.places().into_iter().chain(who).collect()
+    }
+
+    /// Where this run looks, as variables.
+    fn places(&self) -> [(String, String); 3] {
         let path = |path: &Path| path.display().to_string();
         [
-            ("RINGER_TEAM", team.name().to_owned()),
-            ("RINGER_MEMBER", name.to_owned()),
             ("RINGER_CLAUDE_DIR", path(&self.claude_dir)),
             ("RINGER_STATE_DIR", path(self.state.path())),
             ("RINGER_CONFIG", path(&self.config.0)),
         ]
         .map(|(name, value)| (name.to_owned(), value))
-        .to_vec()
+    }
+
+    /// The environment for a worker that runs elsewhere: this one, without what is only true here.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let is_ours = |name: &str| PANE_VARIABLES.contains(&name) || OWN_VARIABLES.contains(&name);
+        let text = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let all = env::vars_os().filter_map(text).filter(|(name, _)| !is_ours(name));
+        all.chain(self.places()).collect()
+    }
+
+    /// The multiplexer that this runs in: the nearest one, if one runs in another.
+    pub(crate) fn multiplexer(&self) -> Option<Multiplexer> {
+        let tmux = || {
+            let socket = variable("TMUX")?.split(',').next()?.to_owned();
+            Some(Multiplexer::Tmux { socket, pane: variable("TMUX_PANE")? })
+        };
+        let zellij = || {
+            variable("ZELLIJ_PANE_ID")?;
+            Some(Multiplexer::Zellij { session: variable("ZELLIJ_SESSION_NAME")? })
+        };
+        let (tmux, zellij) = (tmux(), zellij());
+        if tmux.is_none() || zellij.is_none() {
+            return tmux.or(zellij);
+        }
+        let mut above = Process::ancestors().into_iter().filter_map(Process::name_of);
+        let is_one = |name: &String| name.starts_with("tmux") || name.starts_with("zellij");
+        let nearest = above.find(is_one);
+        if nearest.is_some_and(|name| name.starts_with("zellij")) { zellij } else { tmux }
     }
 
     /// The settings.
@@ -147,12 +239,6 @@ impl Context {
         if let Ok(mut daemon) = Client::connect(&self.state) {
             daemon.wake().ok();
         }
-    }
-
-    /// Whether this directory is `dir` or below it, links followed.
-    fn is_in(&self, dir: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        real(&self.cwd).starts_with(real(dir))
     }
 }
 

@@ -2,22 +2,24 @@
 //!
 //! Owns how errors look, to people and to scripts.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
 pub(crate) use ringer_bridge::one_line;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::output::{Output, nearest};
 
 /// Why a verb failed.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Failure {
-    code: &'static str,
+    code: Cow<'static, str>,
     message: String,
     causes: Vec<String>,
-    hint: Option<String>,
+    hint: Option<Box<str>>,
     details: Map<String, Value>,
     exit: u8,
 }
@@ -36,13 +38,13 @@ impl Failure {
         self.hint.as_deref()
     }
 
-    pub(crate) fn code(&self) -> &'static str {
-        self.code
+    pub(crate) fn code(&self) -> &str {
+        &self.code
     }
 
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
-            code,
+            code: code.into(),
             message: message.into(),
             causes: Vec::new(),
             hint: None,
@@ -52,7 +54,7 @@ impl Failure {
     }
 
     pub(crate) fn hint(mut self, hint: &str) -> Self {
-        self.hint = Some(hint.to_owned());
+        self.hint = Some(hint.into());
         self
     }
 
@@ -218,6 +220,9 @@ impl From<ringer_bridge::Error> for Failure {
                 };
                 failure.hint(&hint).detail("open", json!(open))
             }
+            E::TooManyWorkers { limit, .. } => failure
+                .hint("end one with `ringer stop NAME`, or raise spawn.max_workers in config.toml")
+                .detail("limit", json!(limit)),
             E::NewerJournal { .. } => failure.hint("use the Ringer that wrote it, or a newer one"),
             _ => failure,
         }

@@ -6,6 +6,7 @@ mod failure;
 mod hosted;
 mod launch;
 mod output;
+mod place;
 mod program;
 mod verbs;
 

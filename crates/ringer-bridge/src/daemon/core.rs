@@ -3,6 +3,7 @@
 //! Owns what is known of teams and inboxes. It decides nothing from events alone: each one ends in
 //! "read that again". What blocks is done elsewhere, one job per file at a time, and reports back.
 
+mod found;
 mod reload;
 mod upkeep;
 
@@ -15,18 +16,18 @@ use ringer_teams::ClaudeDir;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
-use tracing::{debug, info};
+use tracing::info;
 
 use super::control::Request;
-use super::intake::{Mail, Owner};
+use super::intake::Owner;
 use super::jobs::{Finding, Job, Jobs};
 use super::later::one_line;
+use super::presence::Presence;
 use super::problems::Problems;
 use super::report::Report;
 use super::router::Router;
 use super::shared::{Shared, blocking};
 use super::signature::Signatures;
-use super::visit::Visit;
 use super::watcher::{Changes, InboxWatcher, Noted, Stage};
 use super::{Identification, Options};
 use crate::error::Result;
@@ -53,6 +54,8 @@ pub(crate) enum Event {
     Asked(Request, oneshot::Sender<Value>),
     /// A job is done.
     Finished(Job, Result<Finding>),
+    /// The process of a member's worker has ended.
+    Ended(MemberId),
     /// What the journal says is still to be done.
     Left(Result<Left>),
     /// The user wants everything looked at, settings included.
@@ -87,6 +90,7 @@ pub(crate) struct Core {
     /// Teams of the roster that are there.
     teams: HashSet<PathBuf>,
     jobs: Jobs,
+    presence: Presence,
     /// Teams that lose our members again and again, and when each may be visited next.
     cooling: HashMap<PathBuf, Instant>,
     problems: Problems,
@@ -111,6 +115,7 @@ impl Core {
             watcher: InboxWatcher::new(options.claude.teams_dir(), files),
             router: Router::new(shared.clone()),
             jobs: Jobs::new(options.claude.clone(), shared.clone(), events.clone()),
+            presence: Presence::new(events.clone()),
             events,
             options,
             who,
@@ -196,7 +201,15 @@ impl Core {
             match (parts.next(), parts.next(), parts.next()) {
                 (None, ..) => self.look_at_everything(),
                 (Some(team), Some(file), None) if file.as_os_str() == "config.json" => {
-                    self.written(Job::Visit(teams.join(team)), noted);
+                    let dir = teams.join(team);
+                    // A team of nobody's may be the one that somebody waits for.
+                    let known = self.roster.on(&dir).next().is_some();
+                    if known {
+                        self.written(Job::Visit(dir), noted);
+                    }
+                    if self.somebody_follows() {
+                        self.written(Job::Follow, noted);
+                    }
                 }
                 (Some(team), _, None) => self.look_at_team(&teams.join(team)),
                 (Some(_), _, Some(_)) => {
@@ -254,6 +267,18 @@ impl Core {
             self.visit(dir, now(Stage::Closed));
         }
         self.read_inboxes(None);
+        self.follow();
+    }
+
+    fn somebody_follows(&self) -> bool {
+        self.roster.members.iter().any(|entry| !entry.follows.is_team())
+    }
+
+    /// Leads may have come or gone.
+    fn follow(&mut self) {
+        if self.somebody_follows() {
+            self.jobs.start(Job::Follow, now(Stage::Closed));
+        }
     }
 
     /// A directory of a team came, went or was replaced.
@@ -263,6 +288,7 @@ impl Core {
             self.visit(dir.to_owned(), now(Stage::Closed));
         }
         self.read_inboxes(Some(dir));
+        self.follow();
     }
 
     fn team_dirs(&self) -> HashSet<PathBuf> {
@@ -300,64 +326,9 @@ impl Core {
             }
             Event::Left(Err(error)) => self.problems.report("journal", &one_line(&error)),
             Event::Asked(request, answer) => self.asked(request, answer),
+            Event::Ended(id) => self.jobs.start(Job::Check(id), now(Stage::Closed)),
             Event::Reload => self.look_at_everything(),
             Event::Stop => self.stopping = true,
-        }
-    }
-
-    fn is_wanted(&self, job: &Job) -> bool {
-        match job {
-            Job::Visit(dir) => self.roster.on(dir).next().is_some(),
-            Job::Read(path, _) => self.inboxes.contains_key(path),
-            Job::Requests(id) | Job::Retire(id) => {
-                self.roster.find(&id.team_dir, &id.name).is_some()
-            }
-            Job::Receipts(_) => false,
-        }
-    }
-
-    fn found(&mut self, job: &Job, finding: Finding) {
-        match (job, finding) {
-            (Job::Visit(dir), Finding::Visit(visit)) => self.visited(dir, visit),
-            (Job::Read(_, owner), Finding::Mail(Mail { count: count @ 1.., asks })) => {
-                debug!(member = %owner.member, count, "new mail");
-                self.router.wake(&owner.member);
-                if asks {
-                    self.jobs.start(Job::Requests(owner.member.clone()), now(Stage::Closed));
-                }
-            }
-            (Job::Requests(_), Finding::Requests(Some(again))) => {
-                self.jobs.start_at(Instant::now() + again, job.clone(), now(Stage::Closed));
-            }
-            _ => {}
-        }
-    }
-
-    fn visited(&mut self, dir: &Path, visit: Visit) {
-        let has_members = self.roster.on(dir).next().is_some();
-        if visit.exists {
-            self.teams.insert(dir.to_owned());
-        } else if self.teams.remove(dir) && has_members {
-            info!(dir = %dir.display(), "the team is gone; its members wait");
-        }
-        // What was ours and is somebody else's now is left to them.
-        let ours: HashMap<PathBuf, Owner> = visit
-            .inboxes
-            .into_iter()
-            .filter(|(_, owner)| self.roster.find(dir, &owner.member.name).is_some())
-            .collect();
-        self.inboxes.retain(|path, owner| owner.member.team_dir != dir || ours.contains_key(path));
-        if visit.restored {
-            self.cooling.insert(dir.to_owned(), Instant::now() + COOLING);
-        }
-        let about = format!("{} ", dir.display());
-        let problems = visit.problems.into_iter();
-        self.problems
-            .replace(&about, problems.map(|(id, why)| (format!("{about}{}", id.name), why)));
-        for (path, owner) in ours {
-            if self.inboxes.insert(path.clone(), owner.clone()).is_none() {
-                self.jobs.start(Job::Read(path, owner), now(Stage::Closed));
-            }
         }
     }
 

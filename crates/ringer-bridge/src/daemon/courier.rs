@@ -12,7 +12,7 @@ use tracing::{info, warn};
 
 use super::deliver::{Delivery, Glimpse, Loose};
 use super::later::{Again, Later, Note, one_line};
-use super::router::Place;
+use super::router::{Place, Where};
 use super::shared::{About, Bell, Shared, here};
 use crate::journal::{MemberId, Message, State};
 
@@ -33,7 +33,7 @@ pub(crate) struct Courier {
     id: MemberId,
     shared: Arc<Shared>,
     bell: Arc<Bell>,
-    place: watch::Receiver<Option<Place>>,
+    place: watch::Receiver<Where>,
     /// The pane that was used last, with its address.
     pane: Option<(Address, AnyPane)>,
     /// What was in it a moment ago.
@@ -54,7 +54,7 @@ impl Courier {
         id: MemberId,
         shared: Arc<Shared>,
         bell: Arc<Bell>,
-        place: watch::Receiver<Option<Place>>,
+        place: watch::Receiver<Where>,
     ) -> Self {
         Self {
             id,
@@ -79,7 +79,7 @@ impl Courier {
             let next = match here(|| self.shared.journal.next(&self.id)) {
                 Ok(Some(message)) => Some(message),
                 Ok(None) => {
-                    if self.rest(place.as_ref()).await {
+                    if self.rest(&place).await {
                         continue;
                     }
                     return;
@@ -92,11 +92,21 @@ impl Courier {
             };
             let outcome = match (&next, &place) {
                 (None, _) => Err(None),
-                (Some(_), None) => {
+                (Some(_), Where::Removed) => {
                     let removed = Later::new("removed", "the member was removed");
                     Err(Some(removed.again(Again::Never)))
                 }
-                (Some(message), Some(place)) => self.deliver(message, place).await.map_err(Some),
+                (Some(_), Where::Moved) => {
+                    let moved = Later::new("moved", "the worker is on another team now");
+                    Err(Some(moved.again(Again::Never)))
+                }
+                (Some(_), Where::There(place)) if place.team_is_gone => {
+                    let gone = "the team is gone; its mail is kept in case it comes back";
+                    Err(Some(Later::new("no team", gone).again(Again::Never)))
+                }
+                (Some(message), Where::There(place)) => {
+                    self.deliver(message, place).await.map_err(Some)
+                }
             };
             match outcome {
                 Ok(()) => {
@@ -137,7 +147,7 @@ impl Courier {
     }
 
     /// Waits for mail; `false` if there will be none.
-    async fn rest(&mut self, place: Option<&Place>) -> bool {
+    async fn rest(&mut self, place: &Where) -> bool {
         self.shared.trouble(&self.id, About::Delivery, None);
         self.tell_marker();
         loop {
@@ -195,9 +205,9 @@ impl Courier {
 
     /// Looks at the pane while the mail is still being read: by the time it is there, it is known
     /// whether it can be typed.
-    async fn look_ahead(&mut self, place: Option<&Place>) {
+    async fn look_ahead(&mut self, place: &Where) {
         self.glimpse = None;
-        if let Some(place) = place
+        if let Where::There(place) = place
             && self.reach(&place.pane).is_ok()
             && let Some((_, pane)) = &mut self.pane
             && let Ok(sight) = Box::pin(pane.look()).await

@@ -1,19 +1,24 @@
-//! The end of a worker that was asked to shut down.
+//! The end of a worker that was asked to shut down, or that is not there any more.
 //!
 //! Owns what happens if it does not answer, and that an agreement is carried out: the worker is asked to
 //! quit, then ended with everything that it started, and is off the team. Claude Code does not do that for
-//! members of ours.
+//! members of ours. A worker of ours whose host is gone is off the team, too; one in a pane of the user's may come
+//! back, and is said to be away until then.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use ringer_panes::{Address, HostClient, Rule};
-use ringer_teams::{ClaudeDir, Known, SyntheticMemberService};
+use ringer_panes::{Address, Occupant, Rule, Verdict};
+use ringer_teams::{ClaudeDir, Known};
 use tracing::{info, warn};
 
 use super::shared::Shared;
+use crate::depart::{Departed, depart, team_of};
+use crate::ending::end_worker;
 use crate::error::Result;
 use crate::journal::MemberId;
+use crate::reach::occupant;
 use crate::roster::{Roster, RosterEntry};
 use crate::speaker::Speaker;
 
@@ -23,8 +28,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Before it is looked again whether a worker was shown a request.
 const UNSEEN: Duration = Duration::from_secs(2);
 
-/// One that was asked to quit has this long before it is made to.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// Between two looks for a worker that is away.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// How long Claude Code may take to take a member of its own off the team.
 const CLAUDES_TURN: Duration = Duration::from_secs(5);
@@ -98,56 +103,71 @@ pub(super) fn retire(claude: &ClaudeDir, shared: &Shared, id: &MemberId) -> Resu
     }
     // Its place may have been taken, or given up, meanwhile.
     if let Some(now) = entry()? {
-        end(&now);
-        // A host takes its worker off by itself. If it could not, we do.
-        Roster::strike(&shared.state, &id.team_dir, Some(&id.name))?;
+        end_worker(&now);
         last = now;
     }
-    // Somebody new may have the name by now.
-    let is_free = Roster::load(&shared.state)?.find(&id.team_dir, &id.name).is_none();
-    if is_free
-        && !last.native
-        && let Some(team) = team(claude, id)?
-    {
-        SyntheticMemberService::remove(&team, &id.name)?;
-    }
+    // A host takes its worker off by itself. If it could not, we do.
+    depart(claude, &shared.state, &last, "it agreed to shut down")?;
     info!(member = %id, "shut down");
     Ok(())
 }
 
-/// Asks a worker to quit, and makes it.
-fn end(entry: &RosterEntry) {
-    match &entry.pane {
-        Address::None => {}
-        Address::Host { socket } => {
-            if let Ok(mut host) = HostClient::connect(socket) {
-                // It may end before it has answered.
-                host.stop().ok();
+/// Sees whether a worker is there; when to look again, if it is away and may come back.
+pub(super) fn check(
+    claude: &ClaudeDir,
+    shared: &Shared,
+    id: &MemberId,
+) -> Result<Option<Duration>> {
+    let Some(entry) = Roster::load(&shared.state)?.find(&id.team_dir, &id.name).cloned() else {
+        return Ok(None);
+    };
+    if let Some(birth) = &entry.birth {
+        if !birth.is_alive() {
+            birth.clear_away();
+            if let Address::Host { socket } = &entry.pane {
+                fs::remove_file(socket).ok();
+                fs::remove_file(socket.with_extension("json")).ok();
             }
-            let deadline = Instant::now() + FAREWELL * 2;
-            while HostClient::connect(socket).is_ok() && Instant::now() < deadline {
-                thread::sleep(Duration::from_millis(20));
-            }
+            let why = birth.why_gone();
+            let Departed { returned, .. } = depart(claude, &shared.state, &entry, why)?;
+            info!(member = %id, returned, "off the team: {why}");
         }
-        Address::Tmux { .. } | Address::Zellij { .. } => {
-            // Only who was recognised there: whoever has the pane now is somebody else.
-            let occupant = entry.occupant.as_ref();
-            let worker = occupant.and_then(|occupant| occupant.foreground.as_ref());
-            // A shell that waits for commands is the user's, whoever registered it.
-            if let Some(worker) = worker.filter(|worker| !worker.is_at_prompt()) {
-                worker.end_group(FAREWELL);
-            }
-        }
+        return Ok(None);
     }
-}
-
-fn team(claude: &ClaudeDir, id: &MemberId) -> Result<Option<ringer_teams::Team>> {
-    let name = id.team_dir.file_name().unwrap_or_default().to_string_lossy();
-    Ok(claude.team_in(&name)?.filter(|team| team.dir() == id.team_dir))
+    let Some(known) = &entry.occupant else { return Ok(None) };
+    let now = occupant(&entry.pane).ok().flatten();
+    let verdict = now.as_ref().map(|now| Occupant::judge(known, now));
+    let since = match (verdict, entry.away_since) {
+        (Some(Verdict::Same), None) => return Ok(None),
+        (Some(Verdict::Same | Verdict::Restarted), _) => {
+            Roster::change(&shared.state, id, |entry| {
+                entry.away_since = None;
+                entry.occupant = now;
+            })?;
+            return Ok(None);
+        }
+        (_, Some(since)) => since,
+        (_, None) => {
+            let now = jiff::Timestamp::now().as_millisecond();
+            Roster::change(&shared.state, id, |entry| entry.away_since = Some(now))?;
+            info!(member = %id, "its worker is away");
+            now
+        }
+    };
+    let away = jiff::Timestamp::now().as_millisecond().saturating_sub(since);
+    let away = Duration::from_millis(u64::try_from(away).unwrap_or(0));
+    let patience = shared.settings().away();
+    if away < patience {
+        return Ok(Some(LOOK_AGAIN.min(patience.saturating_sub(away))));
+    }
+    let Departed { returned, .. } = depart(claude, &shared.state, &entry, "it did not come back")?;
+    info!(member = %id, returned, "off the team: it did not come back");
+    Ok(None)
 }
 
 fn speaker(claude: &ClaudeDir, shared: &Shared, id: &MemberId) -> Result<Option<Speaker>> {
-    let Some(team) = team(claude, id)?.filter(|team| team.config.member(&id.name).is_some()) else {
+    let Some(team) = team_of(claude, id)?.filter(|team| team.config.member(&id.name).is_some())
+    else {
         return Ok(None);
     };
     Speaker::new(&shared.state, team, &id.name).map(Some)

@@ -14,12 +14,15 @@ use tokio::time::Instant;
 
 use super::core::Event;
 use super::farewell;
+use super::follow;
 use super::intake::{self, Mail, Owner};
 use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
 use super::watcher::Noted;
+use crate::depart::{give_back, take_off, team_of};
 use crate::error::Result;
 use crate::journal::MemberId;
+use crate::roster::Roster;
 
 /// At a time: each may wait for a second for a file that somebody is writing.
 const AT_A_TIME: usize = 16;
@@ -37,6 +40,14 @@ pub(crate) enum Job {
     Requests(MemberId),
     /// End a member that agreed to it.
     Retire(MemberId),
+    /// See whether a member's worker is there.
+    Check(MemberId),
+    /// Move workers to where their leads are.
+    Follow,
+    /// Take a member out of a `config.json` that was struck off the roster.
+    TakeOff(MemberId),
+    /// Give back what came for a worker when it had ended.
+    Leftovers(MemberId),
 }
 
 impl Job {
@@ -48,6 +59,10 @@ impl Job {
             }
             Self::Requests(id) => format!("requests to {id}"),
             Self::Retire(id) => format!("the end of {id}"),
+            Self::Check(id) => format!("the worker of {id}"),
+            Self::Follow => "workers that follow their leads".to_owned(),
+            Self::TakeOff(id) => format!("taking {id} off its team"),
+            Self::Leftovers(id) => format!("mail for {id}, which has ended"),
         }
     }
 }
@@ -62,8 +77,12 @@ pub(crate) enum Finding {
     Receipts,
     /// When to look again, if somebody is still to answer.
     Requests(Option<Duration>),
-    /// It is off the team.
-    Retired,
+    /// When to look again, if it is away and may come back.
+    Checked(Option<Duration>),
+    /// The teams that workers moved to.
+    Followed(Vec<PathBuf>),
+    /// It is done.
+    Done,
 }
 
 /// All jobs.
@@ -146,7 +165,12 @@ impl Jobs {
 fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<Finding> {
     let journal = &shared.journal;
     Ok(match job {
-        Job::Visit(dir) => Finding::Visit(visit::visit(claude, &shared.state, dir)?),
+        Job::Visit(dir) => Finding::Visit(visit::visit(
+            claude,
+            &shared.state,
+            dir,
+            shared.settings().place.announce,
+        )?),
         Job::Read(path, owner) => {
             let debounce = shared.settings().debounce();
             shared.expect(&owner.member);
@@ -165,7 +189,23 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
         Job::Requests(id) => Finding::Requests(farewell::unanswered(claude, shared, id)?),
         Job::Retire(id) => {
             farewell::retire(claude, shared, id)?;
-            Finding::Retired
+            Finding::Done
+        }
+        Job::Check(id) => Finding::Checked(farewell::check(claude, shared, id)?),
+        Job::Follow => Finding::Followed(follow::follow(claude, shared)?),
+        Job::TakeOff(id) => {
+            if let Some(team) = team_of(claude, id)? {
+                take_off(&shared.state, &team, &id.name)?;
+            }
+            Roster::has_left(&shared.state, &id.team_dir, &id.name)?;
+            Finding::Done
+        }
+        Job::Leftovers(id) => {
+            // Who has the name now gets its mail.
+            if Roster::load(&shared.state)?.find(&id.team_dir, &id.name).is_none() {
+                give_back(claude, &shared.state, journal, id, "it had ended before")?;
+            }
+            Finding::Done
         }
     })
 }

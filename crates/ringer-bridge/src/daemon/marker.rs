@@ -47,7 +47,7 @@ async fn mark_all(shared: &Arc<Shared>, id: &MemberId) -> Result<()> {
     let tail = shared.settings().inbox.keep_read;
     blocking(move || {
         for path in journal.unmarked_inboxes(&id)? {
-            let tidied = mark(&journal, &path, tail)?;
+            let tidied = mark_inbox(&journal, &path, tail)?;
             debug!(member = %id, marked = tidied.marked, pruned = tidied.pruned, "inbox tidied");
         }
         journal.shrink()
@@ -56,7 +56,7 @@ async fn mark_all(shared: &Arc<Shared>, id: &MemberId) -> Result<()> {
 }
 
 /// Brings an inbox up to date with the journal, keeping `tail` entries that were read.
-fn mark(journal: &Journal, path: &Path, tail: usize) -> Result<Tidied> {
+pub(crate) fn mark_inbox(journal: &Journal, path: &Path, tail: usize) -> Result<Tidied> {
     // From here on the journal may be the only one that has the text.
     journal.sync()?;
     let delivered = journal.unmarked(path)?;

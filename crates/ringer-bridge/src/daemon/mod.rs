@@ -12,11 +12,13 @@ mod core;
 mod courier;
 mod deliver;
 mod farewell;
+mod follow;
 mod instance;
 mod intake;
 mod jobs;
 mod later;
 mod marker;
+mod presence;
 mod problems;
 mod profiles;
 mod report;
@@ -47,10 +49,12 @@ use crate::settings::Settings;
 use crate::state::StateDir;
 
 pub(crate) use intake::read_receipts;
+pub(crate) use marker::mark_inbox;
 
 pub use control::{Client, running, socket_dir};
+pub use follow::move_to;
 pub use instance::Identification;
-pub use status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
+pub use status::{Crowded, MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 
 /// How long deliveries in hand may take when the daemon ends.
 const LAST_DELIVERIES: Duration = Duration::from_millis(1500);

@@ -1,17 +1,18 @@
 //! How the daemon is, put together for whoever asks.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ringer_panes::PLAIN;
+use ringer_teams::Liveness;
 
 use super::shared::Shared;
-use super::status::{MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
+use super::status::{Crowded, MemberStatus, ServerStatus, Status, TeamStatus, WatchStatus};
 use super::watcher::Watching;
 use super::{Identification, Options};
-use crate::roster::{Roster, RosterEntry};
+use crate::roster::{Roster, RosterEntry, leads_in};
 use crate::unheard::unheard;
 
 /// What the core knew when it was asked.
@@ -56,15 +57,38 @@ impl Report {
                 })
                 .collect(),
             teams: self.teams(),
-            members: self.roster.members.iter().map(|entry| self.member(entry)).collect(),
+            members: self.members().map(|entry| self.member(entry)).collect(),
+            crowded: self.crowded(),
             unheard: unheard(&self.options.claude, &self.shared.journal).unwrap_or_default(),
             problems: self.problems.clone(),
         }
     }
 
+    /// Those who are on a team: one that has yet to come to its prompt is not.
+    fn members(&self) -> impl Iterator<Item = &RosterEntry> {
+        self.roster.members.iter().filter(|entry| !entry.is_starting())
+    }
+
+    /// Where it is not plain which lead a worker belongs to.
+    fn crowded(&self) -> Vec<Crowded> {
+        let directories: BTreeSet<&Path> =
+            self.members().filter_map(|entry| entry.follows.directory()).collect();
+        if directories.is_empty() {
+            return Vec::new();
+        }
+        let teams = self.options.claude.teams().unwrap_or_default().found;
+        let crowded = directories.into_iter().map(|directory| {
+            let mut here = leads_in(&teams, &self.roster, directory);
+            here.retain(|team| team.lead_alive() == Liveness::Alive);
+            let teams = here.iter().map(|team| team.name().to_owned()).collect();
+            Crowded { directory: directory.to_owned(), teams }
+        });
+        crowded.filter(|one| one.teams.len() > 1).collect()
+    }
+
     fn teams(&self) -> Vec<TeamStatus> {
         let mut teams: BTreeMap<&str, TeamStatus> = BTreeMap::new();
-        for entry in &self.roster.members {
+        for entry in self.members() {
             let new = || TeamStatus {
                 team: entry.team.clone(),
                 dir: entry.team_dir.clone().into(),

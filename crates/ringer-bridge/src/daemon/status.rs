@@ -31,11 +31,23 @@ pub struct Status {
     pub teams: Vec<TeamStatus>,
     /// The members of ours.
     pub members: Vec<MemberStatus>,
+    /// Directories that workers belong to and that have more than one live lead.
+    #[serde(default)]
+    pub crowded: Vec<Crowded>,
     /// Who does not read what we wrote to it.
     #[serde(default)]
     pub unheard: Vec<Unheard>,
     /// What does not work.
     pub problems: Vec<String>,
+}
+
+/// A directory with more than one live lead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crowded {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The teams of its leads, from new to old.
+    pub teams: Vec<String>,
 }
 
 /// How the daemon learns of changes.

@@ -65,7 +65,7 @@ impl Journal {
         self.write(|connection| {
             let mut release = connection.prepare_cached(
                 "UPDATE messages SET revision = ?2, state = 'waiting', reason = 'forgotten', \
-                 claim = NULL, entering = 0, changed_at = ?3 WHERE id = ?1 AND state <> 'delivered'",
+                 claim = NULL, entering = 0, changed_at = ?3 WHERE id = ?1 AND state NOT IN ('delivered', 'returned')",
             )?;
             for message in messages {
                 release.execute(params![message.id, next_revision(connection)?, millis(now)])?;

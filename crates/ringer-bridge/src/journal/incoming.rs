@@ -1,6 +1,6 @@
 //! Messages to members of ours, from the inbox to the pane.
 //!
-//! Owns their states: `received → waiting(reason) → delivering → delivered | failed(reason)`.
+//! Owns their states: `received → waiting(reason) → delivering → delivered | returned(reason) | failed(reason)`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -159,7 +159,7 @@ impl Journal {
                 "UPDATE messages SET revision = ?2, state = 'delivering', reason = NULL, \
                  shown_before = ?3, entering = 0, claim = NULL, via = ?6, copies = copies + 1, \
                  attempts = attempts + 1, queued_us = ?4, changed_at = ?5 \
-                 WHERE id = ?1 AND state <> 'delivered' AND claim IS ?7",
+                 WHERE id = ?1 AND state NOT IN ('delivered', 'returned') AND claim IS ?7",
             )?;
             let changed = deliver.execute(params![
                 id,
@@ -222,7 +222,8 @@ impl Journal {
         self.write(|connection| {
             let revision = next_revision(connection)?;
             let sql = format!(
-                "UPDATE messages SET revision = ?2, {what} WHERE id = ?1 AND state <> 'delivered'"
+                "UPDATE messages SET revision = ?2, {what} \
+                 WHERE id = ?1 AND state NOT IN ('delivered', 'returned')"
             );
             let mut all: Vec<&dyn rusqlite::ToSql> = vec![&id, &revision];
             all.extend(values);
@@ -238,7 +239,7 @@ impl Journal {
                 "SELECT DISTINCT m.identity, seen.count FROM messages AS m \
                  JOIN mailboxes ON mailboxes.id = m.mailbox \
                  JOIN seen ON seen.mailbox = m.mailbox AND seen.identity = m.identity \
-                 WHERE path = ?1 AND state = 'delivered' AND marked = 0 AND NOT EXISTS \
+                 WHERE path = ?1 AND m.state IN ('delivered', 'returned') AND marked = 0 AND NOT EXISTS \
                  (SELECT 1 FROM messages AS o WHERE o.mailbox = m.mailbox \
                   AND o.identity = m.identity AND o.team_dir = m.team_dir AND o.member = m.member \
                   AND o.state IN ('received', 'waiting', 'delivering'))",
@@ -254,7 +255,7 @@ impl Journal {
         self.read(|connection| {
             let mut members = connection.prepare_cached(
                 "SELECT DISTINCT team_dir, member FROM messages \
-                 WHERE state = 'delivered' AND marked = 0",
+                 WHERE state IN ('delivered', 'returned') AND marked = 0",
             )?;
             members.query_map([], member_id)?.collect()
         })
@@ -265,7 +266,7 @@ impl Journal {
         self.read(|connection| {
             let mut inboxes = connection.prepare_cached(
                 "SELECT DISTINCT path FROM messages JOIN mailboxes ON mailboxes.id = mailbox \
-                 WHERE state = 'delivered' AND marked = 0 AND team_dir = ?1 AND member = ?2",
+                 WHERE state IN ('delivered', 'returned') AND marked = 0 AND team_dir = ?1 AND member = ?2",
             )?;
             let member = params![member.dir(), member.name];
             inboxes.query_map(member, |row| row.get::<_, String>(0).map(Into::into))?.collect()
@@ -278,7 +279,7 @@ impl Journal {
             let mailbox = mailbox_id(connection, &text(path))?;
             let mut mark = connection.prepare_cached(
                 "UPDATE messages SET marked = 1 \
-                 WHERE mailbox = ?1 AND identity = ?2 AND state = 'delivered' AND marked = 0",
+                 WHERE mailbox = ?1 AND identity = ?2 AND state IN ('delivered', 'returned') AND marked = 0",
             )?;
             for identity in which.keys() {
                 mark.execute(params![mailbox, identity.bytes()])?;

@@ -63,6 +63,8 @@ pub enum State {
     Delivering,
     /// The worker has it.
     Delivered,
+    /// Its worker ended before it had it, and who sent it was told; the reason says why it ended.
+    Returned,
     /// Given up; the reason says why. It stays unread in the inbox.
     Failed,
     /// In somebody else's inbox.
@@ -73,11 +75,12 @@ pub enum State {
 
 impl State {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Received,
         Self::Waiting,
         Self::Delivering,
         Self::Delivered,
+        Self::Returned,
         Self::Failed,
         Self::Written,
         Self::Taken,
@@ -90,6 +93,7 @@ impl State {
             Self::Waiting => "waiting",
             Self::Delivering => "delivering",
             Self::Delivered => "delivered",
+            Self::Returned => "returned",
             Self::Failed => "failed",
             Self::Written => "written",
             Self::Taken => "taken",

@@ -17,7 +17,9 @@ mod incoming;
 mod message;
 mod outgoing;
 mod query;
+mod returned;
 mod schema;
+mod workers;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -39,6 +41,7 @@ pub use incoming::{Delivered, Intake, Typing};
 pub use message::{Direction, MemberId, Message, State, Via};
 pub(crate) use outgoing::Outgoing;
 pub use query::{Filter, Queue};
+pub use workers::Life;
 
 const FILE: &str = "journal.db";
 

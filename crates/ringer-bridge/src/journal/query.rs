@@ -129,15 +129,16 @@ impl Journal {
         self.write(|connection| {
             let pruned = connection.execute(
                 "DELETE FROM messages WHERE changed_at < ?1 \
-                 AND (state = 'taken' OR (state = 'delivered' AND marked = 1))",
+                 AND (state = 'taken' OR (state IN ('delivered', 'returned') AND marked = 1))",
                 [millis(then)],
             )?;
+            connection.execute("DELETE FROM workers WHERE ended_at < ?1", [millis(then)])?;
             for mailbox in &gone {
                 // Nobody can bring entries back to a file whose team is gone, unless something of
                 // it is still here.
                 connection.execute(
                     "DELETE FROM messages WHERE mailbox = ?1 AND changed_at < ?2 \
-                     AND state IN ('delivered', 'taken')",
+                     AND state IN ('delivered', 'returned', 'taken')",
                     params![mailbox, millis(then)],
                 )?;
                 let used = "EXISTS (SELECT 1 FROM messages WHERE mailbox = ?1)";

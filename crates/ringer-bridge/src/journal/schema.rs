@@ -5,7 +5,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Each brings a journal from the version that is its place in the list to the next.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE counter (revision INTEGER NOT NULL);
     INSERT INTO counter VALUES (0);
@@ -77,6 +77,67 @@ const MIGRATIONS: [&str; 2] = [
     ALTER TABLE messages ADD COLUMN claim TEXT;
     -- When the worker itself said that it has it.
     ALTER TABLE messages ADD COLUMN confirmed_at INTEGER;
+    ",
+    "
+    -- A message can also have gone back to who sent it. SQLite does not change a check, so the table is made anew.
+    CREATE TABLE messages_3 (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        revision INTEGER NOT NULL,
+        direction TEXT NOT NULL CHECK (direction IN ('in', 'out')),
+        team_dir TEXT NOT NULL,
+        team TEXT NOT NULL,
+        member TEXT NOT NULL,
+        peer TEXT NOT NULL,
+        mailbox INTEGER NOT NULL REFERENCES mailboxes,
+        identity BLOB NOT NULL,
+        msg_id TEXT,
+        summary TEXT,
+        text TEXT NOT NULL,
+        sent_at TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('received', 'waiting', 'delivering', 'delivered',
+            'returned', 'failed', 'written', 'taken')),
+        reason TEXT,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        copies INTEGER NOT NULL DEFAULT 0,
+        shown_before INTEGER,
+        entering INTEGER NOT NULL DEFAULT 0,
+        marked INTEGER NOT NULL DEFAULT 0,
+        received_at INTEGER NOT NULL,
+        changed_at INTEGER NOT NULL,
+        delivered_at INTEGER,
+        read_us INTEGER,
+        queued_us INTEGER,
+        typed_us INTEGER,
+        shown_us INTEGER,
+        via TEXT,
+        claim TEXT,
+        confirmed_at INTEGER
+    );
+    INSERT INTO messages_3 SELECT id, revision, direction, team_dir, team, member, peer, mailbox, identity, msg_id,
+        summary, text, sent_at, state, reason, attempts, copies, shown_before, entering, marked, received_at,
+        changed_at, delivered_at, read_us, queued_us, typed_us, shown_us, via, claim, confirmed_at FROM messages;
+    DROP TABLE messages;
+    ALTER TABLE messages_3 RENAME TO messages;
+    CREATE INDEX message_queue ON messages (team_dir, member, id)
+        WHERE state IN ('received', 'waiting', 'delivering');
+    CREATE INDEX message_marks ON messages (mailbox, identity)
+        WHERE state IN ('delivered', 'returned') AND marked = 0;
+    CREATE INDEX message_receipts ON messages (mailbox) WHERE state = 'written';
+    CREATE INDEX message_members ON messages (team_dir, member, id);
+    CREATE INDEX message_revisions ON messages (revision);
+
+    -- Workers that Ringer started, and how each ended.
+    CREATE TABLE workers (
+        id TEXT PRIMARY KEY,
+        team TEXT NOT NULL,
+        name TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        -- Milliseconds since 1970.
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER,
+        why TEXT
+    ) WITHOUT ROWID;
     ",
 ];
 

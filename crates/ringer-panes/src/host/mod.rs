@@ -26,7 +26,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
@@ -38,6 +37,7 @@ pub use self::worker::WorkerCommand;
 use self::terminal::Terminal;
 use self::worker::Worker;
 use crate::occupant::Occupant;
+use crate::process::Process;
 
 /// The size of a terminal that nobody looks at.
 const UNSEEN: (u16, u16) = (40, 120);
@@ -48,6 +48,9 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// What a worker wrote before it ended may take so long to be read: something that it started may
 /// still have the terminal.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Why a worker ends whose terminal was closed.
+const NO_TERMINAL: &str = "its terminal was closed";
 
 /// Why a worker cannot be hosted.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +96,8 @@ pub struct Host {
     socket: PathBuf,
     /// From the start on: until it runs, a signal waits.
     signals: Option<Signals>,
+    /// What happens to it, once it is shown.
+    events: Option<Receiver<Event>>,
 }
 
 /// All that wakes a host.
@@ -103,8 +108,17 @@ enum Event {
     Read,
     /// The user resized the terminal.
     Resized,
-    /// It is to end.
-    Stop,
+    /// It is to end, for this reason.
+    Stop(&'static str),
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Its exit code, as shells give it.
+    pub code: u8,
+    /// In words.
+    pub why: String,
 }
 
 impl Host {
@@ -133,6 +147,7 @@ impl Host {
             terminal: terminal.map(Arc::new),
             socket: socket.to_owned(),
             signals,
+            events: None,
         };
         host.serve(listener);
         Ok(host)
@@ -143,20 +158,31 @@ impl Host {
         self.worker.occupant()
     }
 
-    /// Lets the user have it until it ends, or until somebody wants it to; its exit code. The terminal
-    /// is then as it was.
-    pub fn run(mut self) -> Result<u8, HostError> {
-        // First of all: the terminal answers what the worker asks as soon as it is passed on.
-        if let Some(terminal) = &self.terminal {
-            terminal.make_raw().map_err(HostError::Terminal)?;
+    /// Shows it to the user, if there is one, and to whoever looks: from here on, what it writes is read.
+    pub fn show(&mut self) -> Result<(), HostError> {
+        if self.events.is_none() {
+            // First of all: the terminal answers what the worker asks as soon as it is passed on.
+            if let Some(terminal) = &self.terminal {
+                terminal.make_raw().map_err(HostError::Terminal)?;
+            }
+            self.events = Some(self.hear());
         }
-        let events = self.hear();
+        Ok(())
+    }
+
+    /// Lets the user have it until it ends, or until somebody wants it to; how it ended. The terminal
+    /// is then as it was.
+    pub fn run(mut self) -> Result<Ending, HostError> {
+        self.show()?;
+        let events = self.events.take().expect("it is shown");
+        let mut told = None;
         let code = loop {
             match events.recv() {
                 Ok(Event::Ended(code)) => break code,
                 Ok(Event::Resized) => self.fit(),
                 Err(_) => break 1,
-                Ok(Event::Stop) => {
+                Ok(Event::Stop(why)) => {
+                    told.get_or_insert(why);
                     let worker = self.worker.clone();
                     thread::spawn(move || end(&worker));
                 }
@@ -173,7 +199,13 @@ impl Host {
         }
         self.worker.end();
         self.restore();
-        Ok(code)
+        let why = match told {
+            _ if self.worker.was_stopped() => "it was stopped".to_owned(),
+            Some(why) => why.to_owned(),
+            None if code > 128 => format!("it was ended by signal {}", code - 128),
+            None => format!("it ended with status {code}"),
+        };
+        Ok(Ending { code, why })
     }
 
     /// Starts the threads that pass things on and tell of what happens.
@@ -196,7 +228,7 @@ impl Host {
                         Ok(count @ 1..) => drop(worker.type_in(&bytes[..count])),
                         Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                         // The terminal is gone.
-                        Ok(0) | Err(_) => return drop(send.send(Event::Stop)),
+                        Ok(0) | Err(_) => return drop(send.send(Event::Stop(NO_TERMINAL))),
                     }
                 }
             });
@@ -219,7 +251,8 @@ impl Host {
                         }
                         Event::Resized
                     }
-                    _ => Event::Stop,
+                    SIGHUP => Event::Stop(NO_TERMINAL),
+                    _ => Event::Stop("its host was told to end"),
                 };
                 if send.send(event).is_err() {
                     return;
@@ -286,23 +319,5 @@ fn suspend(worker: &Worker, terminal: Option<&Terminal>) {
 
 /// Ends a worker and everything that it started: first they are asked, then they are made to.
 pub(super) fn end(worker: &Worker) {
-    let tell = |signal| {
-        for pid in worker.session() {
-            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                kill_process(pid, signal).ok();
-            }
-        }
-    };
-    let deadline = Instant::now() + FAREWELL;
-    if worker.session().is_empty() {
-        return;
-    }
-    tell(Signal::TERM);
-    // Interactive shells do not mind that one.
-    tell(Signal::HUP);
-    tell(Signal::CONT);
-    while !worker.session().is_empty() && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(10));
-    }
-    tell(Signal::KILL);
+    Process::end_all(|| worker.session(), FAREWELL);
 }

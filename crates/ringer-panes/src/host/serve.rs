@@ -78,6 +78,7 @@ fn answer(request: &Request, worker: &Arc<Worker>) -> io::Result<Answer> {
         }
         Request::Enter { pid, keys } => worker.enter(pid, keys)?,
         Request::Stop => {
+            worker.stop();
             super::end(worker);
             Answer::Done
         }

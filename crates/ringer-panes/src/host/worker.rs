@@ -49,6 +49,8 @@ pub(crate) struct Worker {
     keys: AtomicU64,
     /// Whether something was typed since the last Enter.
     unsent: AtomicBool,
+    /// Whether somebody wanted it to end.
+    stopped: AtomicBool,
     typed_at: Mutex<Option<Instant>>,
     term: Mutex<Term>,
     /// Something is new in `term`, or a key was pressed.
@@ -93,6 +95,7 @@ impl Worker {
             input: Mutex::new(writer),
             keys: AtomicU64::new(0),
             unsent: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             typed_at: Mutex::new(None),
             term: Mutex::new(Term {
                 view: View::new(rows, cols),
@@ -291,6 +294,15 @@ impl Worker {
                 (None, None) => None,
             });
         code.unwrap_or(1)
+    }
+
+    /// Somebody wants it to end.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn was_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
     }
 
     /// Nothing more comes.

@@ -9,7 +9,7 @@ use regex::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Body, Channel, Gear, HoldPattern, Profile, ProfileError, Shutdown, Submit};
+use super::{Body, Channel, Gear, HoldPattern, Profile, ProfileError, Shutdown, Submit, Subtree};
 
 /// A file as it is written.
 #[derive(Debug, Default, Deserialize)]
@@ -28,6 +28,7 @@ struct Written {
     body: Option<Body>,
     gear: Option<Gear>,
     shutdown: Option<Shutdown>,
+    subtree: Option<Subtree>,
     rows: Option<usize>,
     ready: Option<WrittenReady>,
     prompt: Option<WrittenPrompt>,
@@ -98,6 +99,7 @@ impl Profile {
         set(&mut self.body, written.body);
         set(&mut self.gear, written.gear);
         set(&mut self.shutdown, written.shutdown);
+        self.subtree = written.subtree.or(self.subtree.take());
         if let Some(escapes) = written.escape {
             for escape in escapes {
                 let found = pattern("escape.pattern", Some(escape.pattern))?;

@@ -84,7 +84,7 @@ impl Register {
             let told = || Profile::recognise(&words?.words, &dir);
             let kept = || known.filter(|entry| entry.pane == pane)?.profile;
             let profile = self.profile.or_else(told).or_else(kept);
-            Reach { pane, occupant, profile, ..Reach::default() }
+            Reach { pane, occupant, profile }
         });
         let pane = reach.as_ref().map(|reach| &reach.pane);
         if let Some(pane) = pane

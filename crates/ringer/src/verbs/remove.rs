@@ -1,18 +1,20 @@
 //! `ringer remove`: takes members of ours off a team.
 
 use clap::Args;
-use ringer_bridge::Roster;
-use ringer_teams::{Error, Outcome, SyntheticMemberService};
+use ringer_bridge::{Roster, RosterEntry, end_worker};
+use ringer_teams::{Error, Outcome, SyntheticMemberService, Team};
 use serde_json::json;
 
 use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::count;
+use crate::verbs::stop::stop_all;
 
 /// Take a member of ours off a team
 ///
-/// Its inbox stays, with whatever is in it. Removing one that is not there is no error.
+/// A worker that Ringer started is ended, and mail that it did not get goes back to who sent it. One that runs in a
+/// pane of yours goes on there, and its inbox stays, with whatever is in it. Removing one that is not there is no error.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The member
@@ -41,13 +43,17 @@ impl Remove {
             let (team, name) = (team.name().to_owned(), member.name.clone());
             return Err(Error::NotOurs { team, name }.into());
         }
-        Roster::strike(&context.state, team.dir(), self.name.as_deref())?;
-        let removed = if let Some(name) = &self.name {
+        let mut removed = self.end(context, &team)?;
+        let struck = Roster::strike(&context.state, team.dir(), self.name.as_deref())?;
+        removed.extend(if let Some(name) = &self.name {
             let outcome = SyntheticMemberService::remove(&team, name)?;
             if outcome == Outcome::Removed { vec![name.clone()] } else { Vec::new() }
         } else {
             SyntheticMemberService::remove_all(&team)?
-        };
+        });
+        for entry in struck {
+            Roster::has_left(&context.state, team.dir(), &entry.name)?;
+        }
         context.wake_daemon();
         let people = match (&self.name, removed.len()) {
             (Some(name), 0) => format!("{name} was not on {}", team.name()),
@@ -58,6 +64,17 @@ impl Remove {
         Ok(context.out.answer(&people, &scripts)?)
     }
 
+    /// Ends the workers that Ringer started; their names.
+    fn end(&self, context: &Context, team: &Team) -> Result<Vec<String>, Failure> {
+        let roster = Roster::load(&context.state)?;
+        let is_meant = |entry: &&RosterEntry| {
+            entry.birth.is_some() && self.name.as_ref().is_none_or(|name| entry.name == *name)
+        };
+        let meant: Vec<RosterEntry> = roster.on(team.dir()).filter(is_meant).cloned().collect();
+        stop_all(context, &meant)?;
+        Ok(meant.into_iter().map(|entry| entry.name).collect())
+    }
+
     /// The team is gone, with its members: what is left is our own note of them.
     fn forget(&self, context: &Context, team: &str, failure: Failure) -> Result<(), Failure> {
         let dir = context.claude.teams_dir().join(team);
@@ -65,6 +82,11 @@ impl Remove {
         if forgotten.is_empty() {
             return Err(failure);
         }
+        for entry in &forgotten {
+            end_worker(entry);
+            Roster::has_left(&context.state, &dir, &entry.name)?;
+        }
+        let forgotten: Vec<&str> = forgotten.iter().map(|entry| &*entry.name).collect();
         let people = format!("{team} is gone; forgot {}", forgotten.join(", "));
         let scripts = json!({"success": true, "team": team, "removed": forgotten});
         Ok(context.out.answer(&people, &scripts)?)

@@ -1,20 +1,21 @@
 //! `ringer run`: a worker on a team, in this terminal or in the background.
 
-use std::io::{self, Read, Write};
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 
 use clap::Args;
-use ringer_bridge::Roster;
 use ringer_bridge::daemon::workers_dir;
+use ringer_bridge::{Follows, Wish};
 use ringer_panes::{PLAIN, Profile};
-use ringer_teams::{Error, Team, check_member_name};
+use ringer_teams::LEAD;
+use serde_json::json;
 
-use crate::cli::{Globals, TeamArg};
+use crate::cli::Globals;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::hosted::is_alive;
 use crate::launch::Launch;
-use crate::program::program;
+use crate::launch::asking::{self, Where};
+use crate::launch::order::Order;
+use crate::place::PlaceArg;
 
 /// Run a worker on a team, in this terminal
 ///
@@ -23,6 +24,9 @@ use crate::program::program;
 /// prompt and nobody is typing. Gemini CLI, Codex, OpenCode and Claude Code are handed Ringer's tools, so that
 /// their models can answer (`notify_parent` and others); any program can with `ringer reply`. The worker is
 /// taken off the team when it ends. The daemon is started if it does not run yet.
+///
+/// Without --team or --session it belongs to this directory: when its lead ends, it waits, and joins the next lead
+/// that starts here.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
@@ -33,16 +37,16 @@ pub(crate) struct Run {
     #[arg(long, short)]
     name: Option<String>,
     #[command(flatten)]
-    team: TeamArg,
+    place: PlaceArg,
+    /// Let it lead the team, which is one of `ringer teams create`
+    #[arg(long, requires = "team", conflicts_with = "name")]
+    lead: bool,
     /// Run it in the background; `ringer attach NAME` shows it
     #[arg(long, short)]
     detach: bool,
     /// The command, instead of the profile's
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
-    /// We are the background process.
-    #[arg(long, hide = true)]
-    hosted: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -51,30 +55,58 @@ Examples:
   ringer run gemini --name rust-impl             under another name
   ringer run gemini -- gemini --model flash      with another command
   ringer run -- ./worker.sh                      any program that reads lines
-  ringer run gemini --detach                     in the background";
+  ringer run gemini --detach                     in the background
+  ringer run gemini --lead --team mine           as the lead of a team of `ringer teams create mine`";
 
 impl Run {
     pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<ExitCode, Failure> {
-        if self.detach && !self.hosted {
-            return in_background();
-        }
-        if self.hosted {
-            // Of our own session, so that the end of the user's terminal is not ours.
-            rustix::process::setsid().ok();
-        }
         let profile = self.profile(context)?;
-        let team = context.team(&self.team)?;
-        let name = self.name(context, &team, &profile)?;
-        let words = self.words(&profile)?;
+        let (team, follows) = self.place.find(context, &context.cwd)?;
+        let words = words(&profile, &self.command)?;
+        let follows = if self.lead { Follows::Team } else { follows };
+        if self.lead && !team.is_own() {
+            let message = format!("{} is led by Claude Code", team.name());
+            let hint = "`ringer teams create NAME` makes a team that any worker can lead";
+            return Err(Failure::new("permission_denied", message).hint(hint));
+        }
+        let name = if self.lead { Some(LEAD.to_owned()) } else { self.name };
+        let (exact, name) = (name.is_some(), name.unwrap_or_else(|| profile.name.clone()));
+        let limit = context.settings()?.spawn.max_workers;
+        if self.detach {
+            let order = Order {
+                profile: profile.name.clone(),
+                words: words.to_vec(),
+                cwd: context.cwd.clone(),
+                team: team.dir_name().to_owned(),
+                follows,
+                name,
+                exact,
+                limit,
+                leads: self.lead,
+                detached: true,
+            };
+            let started = asking::start(context, &order, &Where::Background, None, &|_, _| {})?;
+            let (name, team) = (started.name, team.name());
+            let people = format!("{name} is on {team}; `ringer attach {name}` shows it");
+            let scripts = json!({
+                "success": true, "team": team, "name": name, "profile": profile.name,
+                "pid": started.pid, "pane": format!("host:{}", started.socket.display()),
+            });
+            context.out.answer(&people, &scripts)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let launch = Launch {
             context,
             globals,
             profile: &profile,
             team: &team,
-            name: &name,
+            wish: Wish { name: &name, exact, limit: Some(limit).filter(|_| !self.lead) },
             words,
+            cwd: context.cwd.clone(),
+            follows,
             native: false,
-            hosted: self.hosted,
+            leads: self.lead,
+            detached: false,
         };
         launch.run()
     }
@@ -86,82 +118,15 @@ impl Run {
         let name = self.profile.clone().unwrap_or_else(told);
         Ok(Profile::load(&name, &dir)?)
     }
-
-    /// The name that was given, if nobody has it; else the profile's, with a number if need be.
-    fn name(&self, context: &Context, team: &Team, profile: &Profile) -> Result<String, Failure> {
-        let roster = Roster::load(&context.state)?;
-        let is_taken = |name: &str| match team.config.member(name) {
-            Some(member) if member.is_synthetic() => {
-                roster.find(team.dir(), name).is_some_and(|entry| is_alive(&entry.pane))
-            }
-            Some(_) => true,
-            None => false,
-        };
-        if let Some(name) = &self.name {
-            check_member_name(name)?;
-            if is_taken(name) {
-                let (team, name) = (team.name().to_owned(), name.clone());
-                let taken_by = "a worker of that name runs".to_owned();
-                return Err(Error::AgentAlreadyExists { team, name, taken_by }.into());
-            }
-            return Ok(name.clone());
-        }
-        let numbered = (2..).map(|number| format!("{}-{number}", profile.name));
-        let mut names = std::iter::once(profile.name.clone()).chain(numbered);
-        Ok(names.find(|name| !is_taken(name)).expect("there is no end of numbers"))
-    }
-
-    fn words<'a>(&'a self, profile: &'a Profile) -> Result<&'a [String], Failure> {
-        let words = if self.command.is_empty() { &profile.command } else { &self.command };
-        if words.is_empty() {
-            let message = format!("the profile `{}` has no command", profile.name);
-            let hint = format!("ringer run {} -- CMD", profile.name);
-            return Err(Failure::usage(&message).hint(&hint));
-        }
-        Ok(words)
-    }
 }
 
-/// Starts the same command again, of a session of its own, and waits until it has said that all is well
-/// or has ended.
-fn in_background() -> Result<ExitCode, Failure> {
-    let ringer = std::env::current_exe()?;
-    let mut words: Vec<_> = std::env::args_os().skip(1).collect();
-    let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    words.insert(at, "--hosted".into());
-    let mut child = program(ringer)
-        .args(words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut said = Vec::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout.read_to_end(&mut said)?;
+/// The command that was given, or the profile's.
+fn words<'a>(profile: &'a Profile, given: &'a [String]) -> Result<&'a [String], Failure> {
+    let words = if given.is_empty() { &profile.command } else { given };
+    if words.is_empty() {
+        let message = format!("the profile `{}` has no command", profile.name);
+        let hint = format!("ringer run {} -- CMD", profile.name);
+        return Err(Failure::usage(&message).hint(&hint));
     }
-    let mut complained = Vec::new();
-    if let Some(mut stderr) = child.stderr.take() {
-        stderr.read_to_end(&mut complained)?;
-    }
-    io::stderr().write_all(&complained)?;
-    io::stdout().write_all(&said)?;
-    if said.is_empty() || !complained.is_empty() {
-        // Both ends were closed: it has ended, or is about to, unless it only warned.
-        if let Some(status) = ended(&mut child)? {
-            let code = status.code().and_then(|code| u8::try_from(code).ok());
-            return Ok(ExitCode::from(code.unwrap_or(1)));
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// How it ended, if it did within a moment.
-fn ended(child: &mut std::process::Child) -> io::Result<Option<std::process::ExitStatus>> {
-    for _ in 0..50 {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    Ok(None)
+    Ok(words)
 }

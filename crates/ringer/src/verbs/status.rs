@@ -77,6 +77,13 @@ fn show(context: &Context, status: &daemon::Status) -> Result<(), Failure> {
     for problem in &status.problems {
         out.line(&format!("problem   {problem}"))?;
     }
+    for one in &status.crowded {
+        let (count, dir) = (one.teams.len(), one.directory.display());
+        let teams = one.teams.join(", ");
+        out.line(&format!(
+            "leads     {count} live leads in {dir}: {teams}; `ringer move NAME --team TEAM` chooses"
+        ))?;
+    }
     for one in &status.unheard {
         out.line(&format!("unheard   {}", one.words(init::is_done(context))))?;
     }
@@ -126,7 +133,7 @@ fn without_daemon(context: &Context) -> Result<(), Failure> {
         nobody_hears = unheard(&context.claude, journal)?;
     }
     let mut members = Vec::new();
-    for entry in &roster.members {
+    for entry in roster.members.iter().filter(|entry| !entry.is_starting()) {
         let queue: Option<Queue> = journal.as_ref().map(|j| j.queue(&entry.id())).transpose()?;
         members.push(MemberStatus {
             team: entry.team.clone(),

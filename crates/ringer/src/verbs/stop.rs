@@ -1,23 +1,20 @@
-//! `ringer stop`: ends a hosted worker.
+//! `ringer stop`: ends a worker.
 
-use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use ringer_bridge::Roster;
-use ringer_panes::HostClient;
-use ringer_teams::SyntheticMemberService;
+use ringer_bridge::{Birth, Roster, RosterEntry, depart, end_worker};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::hosted::Hosted;
+use crate::hosted::find_worker;
+use crate::output::count;
 
-/// End a worker that `ringer run` started, and everything that it started
+/// End a worker, and everything that it started
 ///
-/// It is asked to end, and made to after three seconds; then it is off the team. Its mail stays in its
-/// inbox.
+/// It is asked to end, and made to after three seconds; then it is off the team. Mail that it did not get goes back to
+/// who sent it, in one message.
 #[derive(Debug, Args)]
 pub(crate) struct Stop {
     /// The worker
@@ -27,58 +24,49 @@ pub(crate) struct Stop {
     team: Option<String>,
 }
 
-/// A host takes a moment to take its worker off the team.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 impl Stop {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let Hosted { entry, socket } = Hosted::find(context, &self.name, self.team.as_deref())?;
-        let was_running = match HostClient::connect(&socket) {
-            Ok(mut host) => {
-                let process = host.look().ok().flatten().map(|sight| sight.occupant.server);
-                // It may end before it has answered.
-                host.stop().ok();
-                wait_for_end(process.unwrap_or_default());
-                true
-            }
-            Err(_) => false,
-        };
-        let is_listed = || -> Result<bool, Failure> {
-            let roster = Roster::load(&context.state)?;
-            Ok(roster.members.iter().any(|m| m.id() == entry.id() && m.pane == entry.pane))
-        };
-        if was_running && HostClient::connect(&socket).is_ok() {
-            return Err(Failure::new("no_answer", format!("{} does not end", entry.name)));
-        }
-        if is_listed()? {
-            // Its host was killed, and could not do it.
-            let id = entry.id();
-            Roster::strike(&context.state, &id.team_dir, Some(&entry.name))?;
-            if let Ok(team) = context.claude.team(&entry.team) {
-                SyntheticMemberService::remove(&team, &entry.name)?;
-            }
-            context.wake_daemon();
-        }
-        let people = if was_running {
+        let entry = find_worker(context, &self.name, self.team.as_deref())?;
+        let (was_running, returned) = stop(context, &entry)?;
+        let mut people = if was_running {
             format!("{} has ended and is off {}", entry.name, entry.team)
         } else {
             format!("{} had ended already; it is off {} now", entry.name, entry.team)
         };
+        if returned > 0 {
+            people = format!("{people}; {} went back to who sent it", count(returned, "message"));
+        }
         let scripts = json!({
             "success": true, "name": entry.name, "team": entry.team, "was_running": was_running,
+            "returned": returned,
         });
         Ok(context.out.answer(&people, &scripts)?)
     }
 }
 
-/// Waits until a process has ended, but not for ever.
-fn wait_for_end(pid: u32) {
-    let is_there = || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        !stat.is_empty() && !stat.contains(") Z ")
-    };
-    let deadline = Instant::now() + PATIENCE;
-    while pid != 0 && is_there() && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(10));
+/// Ends a worker and sees that it is off its team; whether it ran, and how many messages went back by our hand.
+pub(crate) fn stop(context: &Context, entry: &RosterEntry) -> Result<(bool, usize), Failure> {
+    let was_running = end_worker(entry);
+    if entry.birth.as_ref().is_some_and(Birth::is_alive) {
+        return Err(Failure::new("no_answer", format!("{} does not end", entry.name)));
     }
+    // A host takes its worker off by itself, unless it was killed.
+    let roster = Roster::load(&context.state)?;
+    let id = entry.id();
+    let same = roster.find(&id.team_dir, &id.name).filter(|now| now.is_same_worker(entry));
+    let returned = match same {
+        Some(entry) => depart(&context.claude, &context.state, entry, "it was stopped")?.returned,
+        None => 0,
+    };
+    context.wake_daemon();
+    Ok((was_running, returned))
+}
+
+/// Ends several, at the same time.
+pub(crate) fn stop_all(context: &Context, entries: &[RosterEntry]) -> Result<(), Failure> {
+    thread::scope(|scope| {
+        let ends: Vec<_> =
+            entries.iter().map(|entry| scope.spawn(|| stop(context, entry))).collect();
+        ends.into_iter().try_for_each(|one| one.join().expect("it does not panic").map(drop))
+    })
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use ringer_bridge::daemon::workers_dir;
-use ringer_bridge::{Letter, Settings, post};
+use ringer_bridge::{Follows, Letter, Settings, Wish, post};
 use ringer_panes::Profile;
 use ringer_teams::{LEAD, Team};
 
@@ -112,8 +112,20 @@ fn start(
         let message = format!("the profile `{}` has no command", profile.name);
         return Err(Failure::new("invalid_config", message));
     }
-    let (words, native, hosted) = (&profile.command[..], true, false);
-    Launch { context, globals, profile, team, name, words, native, hosted }.run()
+    let launch = Launch {
+        context,
+        globals,
+        profile,
+        team,
+        wish: Wish { name, exact: true, limit: None },
+        words: &profile.command,
+        cwd: context.cwd.clone(),
+        follows: Follows::Team,
+        native: true,
+        leads: false,
+        detached: false,
+    };
+    launch.run()
 }
 
 /// Claude Code says that all is well whatever becomes of the program: the lead is told by us.

@@ -1,23 +1,42 @@
-//! `ringer teams`: what teams there are.
+//! `ringer teams`: what teams there are, and teams of our own.
+
+mod own;
 
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use ringer_teams::{Member, Team};
 use serde_json::{Value, json};
 
+use crate::cli::Globals;
 use crate::context::Context;
 use crate::failure::{Failure, one_line};
 use crate::output::{ago, cell};
 
 /// List the teams: where the lead works, whether it is alive, who is on it
 ///
-/// A lead's life is known only from Claude Code versions that write their process id.
+/// A lead's life is known only from Claude Code versions that write their process id. `create` and `delete` are for
+/// teams without Claude Code.
 #[derive(Debug, Args)]
-pub(crate) struct Teams {}
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Teams {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Create(own::Create),
+    Delete(own::Delete),
+}
 
 impl Teams {
-    pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+    pub(crate) fn run(self, context: &Context, globals: &Globals) -> Result<(), Failure> {
+        match self.what {
+            Some(What::Create(create)) => return create.run(context),
+            Some(What::Delete(delete)) => return delete.run(context, globals),
+            None => {}
+        }
         let teams = context.claude.teams()?;
         for (_, error) in &teams.broken {
             context.out.note(&format!("warning: {}", one_line(error)));

@@ -4,8 +4,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ringer_panes::PLAIN;
+use tokio::time::Instant;
 use tracing::info;
 
 use super::super::jobs::Job;
@@ -16,6 +18,9 @@ use super::{Core, now};
 use crate::journal::MemberId;
 use crate::roster::{Roster, RosterEntry};
 use crate::settings::Settings;
+
+/// Before it is seen to what somebody who was killed may have left undone.
+const STRAGGLERS: Duration = Duration::from_secs(1);
 
 impl Core {
     pub(super) fn load_roster(&mut self) {
@@ -33,21 +38,56 @@ impl Core {
         for command in self.roster.members.iter().filter_map(command) {
             *alike.entry(command).or_default() += 1;
         }
-        let places = self.roster.members.iter().map(|entry| Place {
+        let there = self.roster.members.iter().filter(|entry| !entry.is_starting());
+        let places = there.map(|entry| Place {
             id: entry.id(),
             pane: entry.pane.clone(),
             occupant: entry.occupant.clone(),
             profile: entry.profile.clone().unwrap_or_else(|| PLAIN.to_owned()),
             hooks: entry.hooks,
             unique: command(entry).is_some_and(|command| alike[command] == 1),
+            needs_team: !entry.follows.is_team(),
+            team_is_gone: false,
         });
-        self.router.assign(places.collect());
+        let moved: HashSet<MemberId> =
+            self.roster.members.iter().flat_map(RosterEntry::former_ids).collect();
+        self.router.assign(places.collect(), moved);
+        self.presence.assign(&self.roster);
         let members: HashSet<MemberId> = self.roster.members.iter().map(RosterEntry::id).collect();
         self.inboxes.retain(|_, owner| members.contains(&owner.member));
         let known: HashSet<MemberId> = before.members.iter().map(RosterEntry::id).collect();
         for id in members.difference(&known) {
             self.router.wake(id);
             self.visit(id.team_dir.clone(), now(Stage::Closed));
+        }
+        let old: HashMap<MemberId, &RosterEntry> =
+            before.members.iter().map(|entry| (entry.id(), entry)).collect();
+        let mut visits = HashSet::new();
+        for entry in &self.roster.members {
+            let says = |entry: &RosterEntry| (entry.away_since, entry.is_starting());
+            // It goes into `config.json` now, or is said to be away there.
+            if old.get(&entry.id()).is_some_and(|old| says(old) != says(entry)) {
+                visits.insert(entry.id());
+            }
+        }
+        for id in visits {
+            self.router.wake(&id);
+            self.visit(id.team_dir.clone(), now(Stage::Closed));
+        }
+        for entry in before.members.iter().filter(|entry| entry.birth.is_some()) {
+            // Somebody may have written to it in the very moment in which it was taken off.
+            if !members.contains(&entry.id()) && !self.router.has_moved(&entry.id()) {
+                let later = Instant::now() + STRAGGLERS;
+                self.jobs.start_at(later, Job::Leftovers(entry.id()), now(Stage::Closed));
+            }
+        }
+        for leaving in &self.roster.leaving {
+            // Whoever struck it off is at it, unless it was killed.
+            let id = MemberId::new(&leaving.team_dir, &leaving.name);
+            self.jobs.start_at(Instant::now() + STRAGGLERS, Job::TakeOff(id), now(Stage::Closed));
+        }
+        if self.ready && self.somebody_follows() {
+            self.jobs.start(Job::Follow, now(Stage::Closed));
         }
         let retiring: Vec<MemberId> =
             self.roster.members.iter().filter(|m| m.retiring).map(RosterEntry::id).collect();

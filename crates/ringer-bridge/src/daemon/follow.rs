@@ -1,0 +1,89 @@
+//! Workers go where their lead is: when a lead starts, ends or comes back, each worker's rule says which team it is
+//! on now.
+//!
+//! Owns the move. Who is moved is struck off the old team first and put on the new one by a visit, like everybody
+//! who is on the roster and not in `config.json`.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use ringer_teams::{ClaudeDir, Team};
+use tracing::info;
+
+use super::shared::Shared;
+use crate::depart::{take_off, team_of};
+use crate::error::Result;
+use crate::journal::{Journal, MemberId};
+use crate::roster::{Follows, Roster, RosterEntry};
+use crate::settings::Settings;
+use crate::state::StateDir;
+
+/// Moves whoever is not where its rule says; the teams that are to be visited.
+pub(crate) fn follow(claude: &ClaudeDir, shared: &Shared) -> Result<Vec<PathBuf>> {
+    let roster = Roster::load(&shared.state)?;
+    let moves = |entry: &&RosterEntry| !entry.follows.is_team() && entry.belongs_on_team();
+    let following: Vec<&RosterEntry> = roster.members.iter().filter(moves).collect();
+    if following.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (teams, settings) = (claude.teams()?.found, shared.settings());
+    let mut visits = Vec::new();
+    for entry in following {
+        let current = entry.id().team_dir;
+        let chosen = entry.follows.choose(&teams, &roster, &current, settings.place.two_leads);
+        if let Some(team) = chosen.filter(|team| team.dir() != current)
+            && let Some(moved) =
+                relocate(claude, &shared.state, &shared.journal, &settings, &entry.id(), team)?
+        {
+            info!(member = %entry.id(), team = team.name(), "follows its lead");
+            visits.push(moved.id().team_dir);
+        }
+    }
+    Ok(visits)
+}
+
+/// Moves a member to another team, with what the settings say of its mail; what it is there, if it was there still.
+pub(crate) fn relocate(
+    claude: &ClaudeDir,
+    state: &StateDir,
+    journal: &Journal,
+    settings: &Settings,
+    id: &MemberId,
+    to: &Team,
+) -> Result<Option<RosterEntry>> {
+    let Some(entry) = Roster::relocate(state, id, to)? else {
+        return Ok(None);
+    };
+    let old = team_of(claude, id)?;
+    if let Some(old) = &old {
+        take_off(state, old, &id.name)?;
+    }
+    Roster::has_left(state, &id.team_dir, &id.name)?;
+    let now = SystemTime::now();
+    if settings.place.carry_mail {
+        journal.carry_over(id, &entry.id(), to.name(), now)?;
+    } else {
+        journal.put_aside(id, if old.is_some() { "moved" } else { "no team" }, now)?;
+    }
+    Ok(Some(entry))
+}
+
+/// Moves a member to a team because the user says so, and lets it stay there as `follows` says; what it is there.
+pub fn move_to(
+    claude: &ClaudeDir,
+    state: &StateDir,
+    settings: &Settings,
+    id: &MemberId,
+    to: &Team,
+    follows: &Follows,
+) -> Result<Option<RosterEntry>> {
+    // The rule first: else a daemon could take it back at once.
+    if Roster::change(state, id, |entry| entry.follows = follows.clone())?.is_none() {
+        return Ok(None);
+    }
+    if to.dir() == id.team_dir {
+        return Ok(Roster::load(state)?.find(&id.team_dir, &id.name).cloned());
+    }
+    let journal = Journal::open(state)?;
+    relocate(claude, state, &journal, settings, id, to)
+}

@@ -1,0 +1,225 @@
+//! Off the team: what is done when a worker has ended, whoever finds out.
+//!
+//! Owns the order, and with it what a crash at each step leaves:
+//!
+//! | the program ends … | what is left | the next daemon |
+//! |---|---|---|
+//! | before all | a member without a worker | does all of it |
+//! | after mail went back, before that is noted | the same | sends it back again: the one case of a second copy |
+//! | after the member was struck off the roster | a note that it is leaving | takes it off `config.json` |
+//!
+//! Mail that comes while this goes on is looked for again in the end. Nothing is dropped: what cannot go back stays
+//! in the journal as failed.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use ringer_teams::{ClaudeDir, Error as TeamsError, Known, LEAD, SyntheticMemberService, Team};
+
+use crate::daemon::mark_inbox;
+use crate::error::Result;
+use crate::journal::{Intake, Journal, MemberId, Message};
+use crate::post::{Letter, post};
+use crate::roster::{Roster, RosterEntry};
+use crate::state::StateDir;
+
+/// What a message says that brings back what was not delivered.
+pub const NOT_DELIVERED: &str = "not delivered: worker ended";
+
+/// What became of a worker's mail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Departed {
+    /// So many messages went back to who sent them.
+    pub returned: usize,
+    /// Of so many, nobody was left to be told.
+    pub abandoned: usize,
+}
+
+/// Takes a worker that has ended off its team, and gives its mail back. `why` is what the journal says.
+pub fn depart(
+    claude: &ClaudeDir,
+    state: &StateDir,
+    entry: &RosterEntry,
+    why: &str,
+) -> Result<Departed> {
+    let id = entry.id();
+    // Somebody else may have been given the name meanwhile.
+    let is_it = |other: &RosterEntry| other.id() == id && other.is_same_worker(entry);
+    let taken = |roster: &Roster| {
+        roster.find(&id.team_dir, &id.name).is_some_and(|other| !other.is_same_worker(entry))
+    };
+    let journal = Journal::open(state)?;
+    if taken(&Roster::load(state)?) {
+        journal.ended(entry, why, SystemTime::now())?;
+        return Ok(Departed::default());
+    }
+    let mut all = give_back(claude, state, &journal, &id, why)?;
+    for former in entry.former_ids() {
+        all += give_back(claude, state, &journal, &former, why)?;
+    }
+    journal.ended(entry, why, SystemTime::now())?;
+    if Roster::strike_if(state, is_it)?.is_empty() {
+        return Ok(all);
+    }
+    if let Some(team) = team_of(claude, &id)? {
+        if entry.native && !entry.retiring {
+            take_leave(state, &team, &entry.name)?;
+        } else if !entry.native {
+            take_off(state, &team, &entry.name)?;
+        }
+    }
+    Roster::has_left(state, &id.team_dir, &id.name)?;
+    all += give_back(claude, state, &journal, &id, why)?;
+    journal.sync()?;
+    Ok(all)
+}
+
+/// Takes a member of ours that was struck off the roster out of `config.json`, unless it is on the roster again.
+pub(crate) fn take_off(state: &StateDir, team: &Team, name: &str) -> Result<()> {
+    Roster::hold(state, |roster| {
+        if roster.find(team.dir(), name).is_some() {
+            return Ok(());
+        }
+        match SyntheticMemberService::remove(team, name) {
+            // Whose name it is now is not ours to say, and a team that is gone names nobody.
+            Ok(_) | Err(TeamsError::NotOurs { .. } | TeamsError::TeamGone { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+/// A member of Claude Code's own is taken off the team by Claude Code, when it hears that it has ended.
+fn take_leave(state: &StateDir, team: &Team, name: &str) -> Result<()> {
+    let Ok(member) = team.member(name) else { return Ok(()) };
+    let raw: serde_json::Value = serde_json::from_str(&member.raw).unwrap_or_default();
+    let field = |key: &str| raw[key].as_str().map(str::to_owned);
+    let now = Timestamp::now();
+    let ended = Known::ShutdownApproved {
+        request_id: format!("shutdown-{}@{name}", now.as_millisecond()),
+        from: name.to_owned(),
+        timestamp: format!("{now:.3}"),
+        pane_id: field("tmuxPaneId"),
+        backend_type: field("backendType"),
+    };
+    let text = ended.to_text();
+    let to = lead_of(team);
+    let letter = Letter { from: name, to, text: &text, summary: Some("ended"), force: true };
+    post(state, team, &letter, SystemTime::now())?;
+    Ok(())
+}
+
+/// Gives back what was not delivered to a member, in one message to each who sent some.
+pub(crate) fn give_back(
+    claude: &ClaudeDir,
+    state: &StateDir,
+    journal: &Journal,
+    id: &MemberId,
+    why: &str,
+) -> Result<Departed> {
+    let team = team_of(claude, id)?;
+    if let Some(team) = &team {
+        read_in(journal, team, id)?;
+    }
+    let undelivered = journal.undelivered(id)?;
+    let ids = |some: &[&Message]| some.iter().map(|message| message.id).collect::<Vec<_>>();
+    let mut done = Departed::default();
+    let mut senders: Vec<&str> = Vec::new();
+    for message in &undelivered {
+        if !senders.contains(&&*message.from) {
+            senders.push(&message.from);
+        }
+    }
+    for sender in senders {
+        let theirs: Vec<&Message> = undelivered.iter().filter(|m| m.from == sender).collect();
+        let now = SystemTime::now();
+        if team.as_ref().is_some_and(|team| tell(state, team, &id.name, sender, &theirs, why)) {
+            journal.returned(&ids(&theirs), why, now)?;
+            done.returned += theirs.len();
+        } else {
+            journal.abandoned(&ids(&theirs), why, now)?;
+            done.abandoned += theirs.len();
+        }
+    }
+    if done.returned > 0 {
+        // They are in good hands: whoever is given the name next is not to get them.
+        for path in journal.unmarked_inboxes(id)? {
+            mark_inbox(journal, &path, usize::MAX)?;
+        }
+    }
+    Ok(done)
+}
+
+/// What no daemon has read yet is in the journal, too.
+fn read_in(journal: &Journal, team: &Team, id: &MemberId) -> Result<()> {
+    for mailbox in team.mailboxes(&id.name)? {
+        journal.receive(&Intake {
+            member: id,
+            team: team.name(),
+            path: mailbox.path(),
+            inbox: &mailbox.read()?,
+            read: Duration::ZERO,
+            now: SystemTime::now(),
+        })?;
+    }
+    Ok(())
+}
+
+/// Tells who sent these messages, or the lead if that one is gone, that they did not arrive; whether anybody was
+/// told. Such a word that did not arrive itself is not sent on.
+fn tell(
+    state: &StateDir,
+    team: &Team,
+    name: &str,
+    sender: &str,
+    messages: &[&Message],
+    why: &str,
+) -> bool {
+    let lead = lead_of(team);
+    let is_there = |who: &str| who != name && team.config.member(who).is_some();
+    let Some(to) = [sender, lead].into_iter().find(|who| is_there(who)) else {
+        return false;
+    };
+    let is_return = |m: &&&Message| m.summary.as_deref() == Some(NOT_DELIVERED);
+    let news: Vec<&&Message> = messages.iter().filter(|m| !is_return(m)).collect();
+    if news.is_empty() {
+        return true;
+    }
+    let text = words(name, sender, to, &news, why);
+    let letter = Letter { from: name, to, text: &text, summary: Some(NOT_DELIVERED), force: true };
+    let sent = post(state, team, &letter, SystemTime::now());
+    sent.is_ok_and(|sent| sent.posted.iter().all(|one| one.outcome.is_ok()))
+}
+
+fn words(name: &str, sender: &str, to: &str, messages: &[&&Message], why: &str) -> String {
+    let whose = if sender == to { "yours".to_owned() } else { format!("{sender}'s") };
+    let what = match messages.len() {
+        1 => format!("this message of {whose}"),
+        n => format!("these {n} messages of {whose}"),
+    };
+    let mut text = format!("{NOT_DELIVERED} ({why})\n{name} did not get {what}:");
+    for (number, message) in messages.iter().enumerate() {
+        let summary = message.summary.as_deref().map(|s| format!(" {s}")).unwrap_or_default();
+        let maybe = if message.copies > 0 { " (it may have arrived)" } else { "" };
+        let (number, said) = (number + 1, &message.text);
+        write!(text, "\n\n{number}.{summary}{maybe}\n{said}").expect("a string takes everything");
+    }
+    text
+}
+
+fn lead_of(team: &Team) -> &str {
+    team.config.lead().map_or(LEAD, |lead| &lead.name)
+}
+
+/// The team that a member is on, if it is there.
+pub(crate) fn team_of(claude: &ClaudeDir, id: &MemberId) -> Result<Option<Team>> {
+    let name = id.team_dir.file_name().unwrap_or_default().to_string_lossy();
+    Ok(claude.team_in(&name)?.filter(|team| team.dir() == id.team_dir))
+}
+
+impl std::ops::AddAssign for Departed {
+    fn add_assign(&mut self, other: Self) {
+        self.returned += other.returned;
+        self.abandoned += other.abandoned;
+    }
+}

@@ -1,0 +1,100 @@
+//! New panes, in a multiplexer that somebody works in.
+//!
+//! Owns how they are opened: beside the pane that asks for one, where there is room, and never in front. It goes
+//! through no shell.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::address::Address;
+use crate::fault::Fault;
+
+/// A pane is split only if both halves have at least so many columns and rows.
+const COLUMNS: usize = 80;
+const ROWS: usize = 24;
+
+/// A multiplexer that somebody works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Multiplexer {
+    /// A tmux server, with the pane that is worked in.
+    Tmux {
+        /// Its socket.
+        socket: String,
+        /// `%` and a number.
+        pane: String,
+    },
+    /// A session of Zellij.
+    Zellij {
+        /// The session.
+        session: String,
+    },
+}
+
+impl Multiplexer {
+    /// `tmux` or `zellij`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Tmux { .. } => "tmux",
+            Self::Zellij { .. } => "zellij",
+        }
+    }
+
+    /// Runs a program in a new pane, which closes with it; where that is. The focus stays where it is.
+    pub fn open(&self, words: &[String], cwd: &Path) -> Result<Address, Fault> {
+        match self {
+            Self::Tmux { socket, pane } => {
+                let ask = ["display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}"];
+                let size = run("tmux", tmux(socket).args(ask))?;
+                let mut sides = size.split_whitespace().filter_map(|side| side.parse().ok());
+                let (columns, rows): (usize, usize) =
+                    (sides.next().unwrap_or(0), sides.next().unwrap_or(0));
+                let how: &[&str] = if columns > 2 * COLUMNS {
+                    &["split-window", "-h"]
+                } else if rows > 2 * ROWS {
+                    &["split-window", "-v"]
+                } else {
+                    &["new-window", "-a"]
+                };
+                let mut command = tmux(socket);
+                command.args(how).args(["-d", "-P", "-F", "#{pane_id}", "-t", pane, "-c"]);
+                command.arg(cwd).arg("--").args(words);
+                let pane = run("tmux", &mut command)?;
+                Ok(Address::Tmux { socket: Some(socket.clone()), pane })
+            }
+            Self::Zellij { session } => {
+                let mut command = program("zellij");
+                command.arg(format!("--session={session}")).args(["action", "new-pane"]);
+                command.args(["--no-focus", "--name", "", "--close-on-exit", "--cwd"]).arg(cwd);
+                let pane = run("zellij", command.arg("--").args(words))?;
+                Ok(Address::Zellij { session: session.clone(), pane })
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a pane is opened; it is waited for"
+)]
+fn program(name: &str) -> Command {
+    Command::new(name)
+}
+
+fn tmux(socket: &str) -> Command {
+    let mut command = program("tmux");
+    command.arg(if socket.contains('/') { "-S" } else { "-L" }).arg(socket);
+    command
+}
+
+/// Runs a command until it ends; what it printed.
+fn run(program: &'static str, command: &mut Command) -> Result<String, Fault> {
+    let output = command.output().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Fault::NoProgram { program },
+        _ => Fault::Refused { program, said: e.to_string() },
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
+        return Err(Fault::Refused { program, said });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

@@ -1,0 +1,149 @@
+//! Off the team: whatever ends a worker, nothing of it is left, and its mail goes back.
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::scene::{Scene, TEAM};
+use crate::{HERE, files_left, runs};
+
+/// A worker of a profile that never takes a message, with a child that ignores what it is told.
+fn deaf(scene: &Scene, name: &str) {
+    let dir = scene.settings_file().with_file_name("workers");
+    fs::create_dir_all(&dir).unwrap();
+    // Ready while it starts; once there is a file, its prompt is gone.
+    ringer_testkit::put(
+        &dir.join("deaf.toml"),
+        "[ready]\nscreen = 'PROMPT>\\z'\n[prompt]\nscreen = 'PROMPT>(?<text>)\\z'\n",
+    );
+    let script = format!(
+        "sh -c \"trap '' TERM HUP; echo \\$\\$ > child-{name}; while :; do sleep 1; done\" & \
+         printf '\\033[?2004hPROMPT>'; while [ ! -e deaf ]; do sleep 0.05; done; printf ' BUSY'; cat > /dev/null"
+    );
+    scene.run(&["spawn", "deaf", "--name", name, "--", "sh", "-c", &script]);
+}
+
+fn child(scene: &Scene, name: &str) -> i32 {
+    let file = scene.world.work().join(format!("child-{name}"));
+    fs::read_to_string(file).unwrap().trim().parse().unwrap()
+}
+
+fn kill(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn whatever_ends_a_worker_its_member_its_processes_and_its_files_go_and_its_mail_goes_back() {
+    for (how, why) in [
+        ("stop", "it was stopped"),
+        ("worker killed", "it was ended by signal 9"),
+        ("host killed", "its host was killed"),
+        ("host ended", "its host was told to end"),
+        ("terminal closed", "its terminal was closed"),
+        ("remove", "it was stopped"),
+    ] {
+        let scene = Scene::new();
+        let _daemon = scene.start();
+        let before = scene.world.config(TEAM);
+        deaf(&scene, "w");
+        ringer_testkit::put(&scene.world.work().join("deaf"), "");
+        scene.wait("it to be busy", || {
+            scene.worker_row("w").is_some_and(|row| row["reason"] == "not at prompt")
+        });
+        let (worker, host) = (scene.pid("w", "process"), scene.pid("w", "host"));
+        let child = child(&scene, "w");
+        scene.send("w", "FIRST WORDS");
+        scene.send("w", "SECOND WORDS");
+        scene.wait("both to wait", || scene.state_of("w") == "waiting: not at prompt");
+        match how {
+            "stop" => drop(scene.run(&["stop", "w"])),
+            "remove" => drop(scene.run(&["remove", "w", "--team", TEAM])),
+            "worker killed" => kill(worker, Signal::KILL),
+            "host killed" => kill(host, Signal::KILL),
+            "host ended" => kill(host, Signal::TERM),
+            _ => kill(host, Signal::HUP),
+        }
+        let is_over = || scene.world.config(TEAM) == before && !runs(worker) && !runs(child);
+        scene.wait(&format!("the end after {how}"), is_over);
+        scene.wait("its host to end", || !runs(host));
+        scene.wait("the mail", || scene.told(TEAM).len() == 1);
+        let text = &scene.told(TEAM)[0];
+        let head = format!(
+            "not delivered: worker ended ({why})\nw did not get these 2 messages of yours:"
+        );
+        assert!(text.starts_with(&head), "{how}: {text}");
+        assert!(text.contains("1.\nFIRST WORDS") && text.contains("2.\nSECOND WORDS"), "{text}");
+        let log = scene.run(&["log", "--state", "returned", "--json"]);
+        assert_eq!(log.matches("\"state\":\"returned\"").count(), 2, "{how}: {log}");
+        assert!(log.contains(&format!("\"reason\":\"{why}\"")), "{how}: {log}");
+        let row = scene.worker_row("w").unwrap();
+        assert_eq!((&row["state"], &row["reason"]), (&json!("gone"), &json!(why)), "{how}");
+        assert_eq!(files_left(&scene), [""; 0], "{how}");
+        // Nobody gets it twice: who has the name next is not given what went back.
+        let (code, words) = scene.spawn(&HERE, "w");
+        assert_eq!(code, Some(0), "{words}");
+        scene.send("w", "THIRD WORDS");
+        scene.wait("the third", || !scene.texts("w").is_empty());
+        assert_eq!(scene.texts("w"), ["[message from team-lead]\nTHIRD WORDS"], "{how}");
+        scene.run(&["stop", "w"]);
+    }
+}
+
+#[test]
+fn what_was_left_while_no_daemon_ran_is_cleared_away_when_one_starts() {
+    let scene = Scene::new();
+    let daemon = scene.start();
+    let before = scene.world.config(TEAM);
+    deaf(&scene, "w");
+    let (worker, host) = (scene.pid("w", "process"), scene.pid("w", "host"));
+    let child = child(&scene, "w");
+    ringer_testkit::put(&scene.world.work().join("deaf"), "");
+    drop(daemon);
+    scene.send("w", "ANYBODY THERE?");
+    kill(host, Signal::KILL);
+    scene.wait("the host to end", || !runs(host));
+    assert_eq!(scene.members(TEAM), ["w"]);
+    let _daemon = scene.start();
+    let is_over = || scene.world.config(TEAM) == before && !runs(worker) && !runs(child);
+    scene.wait("the end", is_over);
+    scene.wait("the mail", || scene.told(TEAM).iter().any(|text| text.contains("ANYBODY THERE?")));
+    assert_eq!(files_left(&scene), [""; 0]);
+}
+
+#[test]
+fn a_member_that_was_struck_off_by_somebody_who_was_killed_is_taken_off() {
+    let scene = Scene::new();
+    scene.run(&["register", "w", "--team", TEAM]);
+    let mut roster = scene.roster();
+    let team_dir = roster["members"][0]["team_dir"].clone();
+    roster["members"] = json!([]);
+    roster["leaving"] = json!([{"team_dir": team_dir, "name": "w"}]);
+    ringer_testkit::put(&scene.state().join("roster.json"), &roster.to_string());
+    let _daemon = scene.start();
+    scene.wait("it to be gone", || scene.members(TEAM).is_empty());
+    scene.wait("the note to be gone", || scene.roster().get("leaving").is_none());
+}
+
+#[test]
+fn a_worker_in_a_pane_of_the_users_is_away_until_it_is_back_and_off_after_a_while() {
+    let scene = Scene::new();
+    scene.settings(&format!("{}[place]\naway_s = 8\n", crate::scene::QUICK));
+    let _daemon = scene.start();
+    let worker = scene.worker("w");
+    scene.send("w", "one");
+    scene.arrive(&worker, &["one"]);
+    let active = || {
+        let config = scene.world.config(TEAM);
+        let members = config["members"].as_array().unwrap();
+        members.iter().find(|member| member["name"] == "w").map(|w| w["isActive"].clone())
+    };
+    assert_eq!(active(), Some(json!(true)));
+    scene.tmux.run(&["respawn-pane", "-k", "-t", &worker.pane]).unwrap();
+    scene.tmux.run(&["kill-pane", "-t", &worker.pane]).unwrap();
+    scene.wait("it to be away", || active() == Some(json!(false)));
+    scene.send("w", "two");
+    scene.wait("its end", || active().is_none());
+    let back = |text: &String| text.contains("(it did not come back)") && text.contains("two");
+    scene.wait("its mail", || scene.told(TEAM).iter().any(back));
+}
