@@ -139,7 +139,7 @@ fn status_says_all_there_is_to_say() {
     assert!(status["started_at"].take().as_i64().unwrap() > 1_700_000_000_000);
     let expected = json!({
         "success": true, "running": true, "ready": true, "pid": daemon.0.id(),
-        "version": env!("CARGO_PKG_VERSION"), "started_at": null, "problems": [], "unheard": [],
+        "version": env!("CARGO_PKG_VERSION"), "started_at": null, "problems": [], "unheard": [], "crowded": [],
         "teams_dir": scene.world.claude().join("teams"), "state_dir": scene.state(),
         "config": scene.settings_file(), "members": [null],
         "watching": {"mode": "inotify", "watches": status["watching"]["watches"]},
