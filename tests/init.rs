@@ -33,6 +33,10 @@ fn settings(world: &World) -> PathBuf {
     world.claude().join("settings.json")
 }
 
+fn servers(world: &World) -> PathBuf {
+    world.claude().join(".claude.json")
+}
+
 fn read(path: &PathBuf) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -59,14 +63,16 @@ fn a_new_file_has_all_of_it_and_goes_again() {
     assert_eq!(hook["command"], format!("{program} hook post-tool"));
     assert_eq!(now["env"]["CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"], "1");
     assert_eq!(now["env"]["CLAUDE_CODE_TEAMMATE_COMMAND"], program);
-    assert_eq!(now["permissions"]["allow"], json!(["mcp__ringer"]));
+    assert_eq!(now["permissions"]["allow"], json!(["mcp__ringer", "mcp__ringer-lead"]));
     assert_eq!(now["teammateMode"], "tmux");
+    let server = json!({"type": "stdio", "command": program, "args": ["mcp", "--lead"]});
+    assert_eq!(read(&servers(&world))["mcpServers"]["ringer-lead"], server);
     assert!(done(&world, &["--yes", "--spawn"]).contains("nothing to change"));
     // Without the option, what it had put in goes.
     done(&world, &["--yes"]);
     assert!(read(&settings(&world))["teammateMode"].is_null());
     done(&world, &["--uninstall", "--yes"]);
-    assert!(!settings(&world).exists());
+    assert!(!settings(&world).exists() && !servers(&world).exists());
     assert!(done(&world, &["--uninstall", "--yes"]).contains("nothing to change"));
 }
 
@@ -99,6 +105,45 @@ fn what_the_user_has_stays_and_comes_back() {
 }
 
 #[test]
+fn the_lead_s_tools_go_where_claude_code_looks_for_them() {
+    let world = world();
+    let theirs = json!({"numStartups": 7, "mcpServers": {"x": {"command": "x"}}, "projects": {}});
+    let work = world.work().canonicalize().unwrap().display().to_string();
+    // Beside the usual directory, unless another one was chosen.
+    let usual = world.path().join(".claude.json");
+    put(&usual, &theirs.to_string());
+    let run = |arguments: &[&str]| {
+        let mut ringer = world.ringer();
+        ringer.args(["init", "--yes"]).args(arguments).env_remove("CLAUDE_CONFIG_DIR");
+        let output = ringer.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    run(&[]);
+    let now = read(&usual);
+    assert_eq!(now["mcpServers"]["ringer-lead"]["args"], json!(["mcp", "--lead"]));
+    assert_eq!((&now["numStartups"], &now["mcpServers"]["x"]["command"]), (&json!(7), &json!("x")));
+    // Claude Code writes it anew meanwhile.
+    let mut now = now;
+    now["numStartups"] = json!(8);
+    put(&usual, &format!("{now:#}"));
+    run(&["--uninstall"]);
+    let mut expected = theirs.clone();
+    expected["numStartups"] = json!(8);
+    assert_eq!(read(&usual), expected);
+
+    run(&["--local"]);
+    let here = &read(&usual)["projects"][&work]["mcpServers"]["ringer-lead"];
+    assert_eq!(here["args"], json!(["mcp", "--lead"]));
+    run(&["--local", "--uninstall"]);
+    assert_eq!(read(&usual), expected);
+    run(&["--project"]);
+    let shared = world.work().join(".mcp.json");
+    assert_eq!(read(&shared)["mcpServers"]["ringer-lead"]["args"], json!(["mcp", "--lead"]));
+    run(&["--project", "--uninstall"]);
+    assert!(!shared.exists());
+}
+
+#[test]
 fn a_link_is_followed() {
     let world = world();
     let kept = world.path().join("dotfiles.json");
@@ -106,7 +151,7 @@ fn a_link_is_followed() {
     symlink(&kept, settings(&world)).unwrap();
     done(&world, &["--yes"]);
     assert!(settings(&world).is_symlink());
-    assert_eq!(read(&kept)["permissions"]["allow"], json!(["mcp__ringer"]));
+    assert_eq!(read(&kept)["permissions"]["allow"], json!(["mcp__ringer", "mcp__ringer-lead"]));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod crowd;
 mod lead;
+mod leading;
 mod native;
 mod round_trip;
 #[path = "../scene/mod.rs"]

@@ -13,7 +13,7 @@ use ringer_testkit::{Agent, Claude, Turn, cache_dir, put, wait_for};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::scene::{Daemon, Scene};
+use crate::scene::{Daemon, Scene, said};
 use crate::seat::{Kind, Program, Seat};
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -42,7 +42,11 @@ impl Stage {
             symlink(scene.world.path().join(ours), home.join(theirs)).unwrap();
         }
         if let [first, rest @ ..] = init {
-            scene.run(&[&[*first, "--yes"], rest].concat());
+            let mut ringer = scene.ringer(&[&[*first, "--yes"], rest].concat());
+            // As its user does it: with that home, and no other directory chosen.
+            let output =
+                ringer.env("HOME", &home).env_remove("CLAUDE_CONFIG_DIR").output().unwrap();
+            assert!(output.status.success(), "{}", said(&output));
         }
         fs::create_dir_all(cache_dir()).unwrap();
         let safe = tempfile::Builder::new().prefix("run-").tempdir_in(cache_dir()).unwrap();

@@ -11,39 +11,74 @@ use crate::seat::{Kind, Program, Seat};
 
 const INSPECTOR: &str = "2.12.0";
 
-/// Asks the server, as `member`.
-fn inspect(scene: &Scene, member: &str, arguments: &[&str]) -> Output {
-    let modules = npm_package("@modelcontextprotocol/inspector", INSPECTOR).unwrap();
-    let ringer = scene.ringer(&[]);
-    let mut inspector = command(modules.join(".bin/mcp-inspector"));
-    inspector.env_clear();
-    inspector.envs(ringer.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    inspector.arg("--cli");
-    for (name, value) in [
-        ("RINGER_TEAM", scene.team.clone()),
-        ("RINGER_MEMBER", member.to_owned()),
-        ("RINGER_CLAUDE_DIR", scene.world.claude().display().to_string()),
-        ("RINGER_STATE_DIR", scene.state().display().to_string()),
-    ] {
-        inspector.args(["-e", &format!("{name}={value}")]);
+/// A server of tools, as the inspector starts it.
+pub(crate) struct Server<'s> {
+    scene: &'s Scene,
+    words: Vec<&'static str>,
+    env: Vec<(&'static str, String)>,
+}
+
+impl<'s> Server<'s> {
+    /// With these arguments, and more in its environment.
+    pub(crate) fn new(
+        scene: &'s Scene,
+        words: &[&'static str],
+        env: &[(&'static str, String)],
+    ) -> Self {
+        Self { scene, words: words.to_vec(), env: env.to_vec() }
     }
-    inspector.arg(ringer.get_program()).arg("mcp").args(arguments);
-    inspector.output().unwrap()
+
+    fn ask(&self, arguments: &[&str]) -> Output {
+        let modules = npm_package("@modelcontextprotocol/inspector", INSPECTOR).unwrap();
+        let ringer = self.scene.ringer(&[]);
+        let mut inspector = command(modules.join(".bin/mcp-inspector"));
+        inspector.env_clear().current_dir(self.scene.world.work());
+        inspector.envs(ringer.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        inspector.arg("--cli");
+        let places = [
+            ("RINGER_CLAUDE_DIR", self.scene.world.claude().display().to_string()),
+            ("RINGER_STATE_DIR", self.scene.state().display().to_string()),
+        ];
+        for (name, value) in places.iter().chain(&self.env) {
+            inspector.args(["-e", &format!("{name}={value}")]);
+        }
+        inspector.arg(ringer.get_program()).args(&self.words).args(arguments);
+        inspector.output().unwrap()
+    }
+
+    /// All its tools.
+    pub(crate) fn tools(&self) -> Vec<Value> {
+        let answer = json_of(&self.ask(&["--method", "tools/list"]));
+        answer["tools"].as_array().unwrap_or_else(|| panic!("{answer}")).clone()
+    }
+
+    /// Calls a tool; whether that was an error, and what it said.
+    pub(crate) fn call(&self, tool: &str, arguments: &[&str]) -> (bool, Value) {
+        let mut all = vec!["--method", "tools/call", "--tool-name", tool];
+        for argument in arguments {
+            all.extend(["--tool-arg", argument]);
+        }
+        let answer = json_of(&self.ask(&all));
+        let text = answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        (answer["isError"] == true, serde_json::from_str(text).unwrap())
+    }
+}
+
+/// The names of tools, sorted.
+pub(crate) fn names(tools: &[Value]) -> Vec<&str> {
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    names
 }
 
 fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(output)))
 }
 
-/// Calls a tool; whether that was an error, and what it said.
+/// Calls a tool as this worker.
 fn call(scene: &Scene, member: &str, tool: &str, arguments: &[&str]) -> (bool, Value) {
-    let mut all = vec!["--method", "tools/call", "--tool-name", tool];
-    for argument in arguments {
-        all.extend(["--tool-arg", argument]);
-    }
-    let answer = json_of(&inspect(scene, member, &all));
-    let text = answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
-    (answer["isError"] == true, serde_json::from_str(text).unwrap())
+    let who = [("RINGER_TEAM", scene.team.clone()), ("RINGER_MEMBER", member.to_owned())];
+    Server::new(scene, &["mcp"], &who).call(tool, arguments)
 }
 
 fn inbox(scene: &Scene, name: &str) -> Vec<Value> {
@@ -57,12 +92,9 @@ fn the_inspector_finds_every_tool_and_each_does_its_work() {
     for name in ["w", "x"] {
         scene.run(&["register", name, "--team", &scene.team]);
     }
-    let answer = json_of(&inspect(&scene, "w", &["--method", "tools/list"]));
-    let tools = answer["tools"].as_array().unwrap();
-    let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    names.sort_unstable();
+    let tools = Server::new(&scene, &["mcp"], &[]).tools();
     assert_eq!(
-        names,
+        names(&tools),
         [
             "broadcast",
             "list_teammates",
@@ -73,7 +105,7 @@ fn the_inspector_finds_every_tool_and_each_does_its_work() {
             "shutdown_response"
         ]
     );
-    for tool in tools {
+    for tool in &tools {
         let words = tool["description"].as_str().unwrap();
         assert!(words.len() > 60, "it teaches nothing: {words}");
         let properties = tool["inputSchema"]["properties"].to_string();

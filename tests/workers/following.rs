@@ -1,37 +1,12 @@
 //! On the right team: leads come and go, workers stay.
 
-use std::fs;
-use std::path::Path;
-
-use ringer_testkit::put;
-use serde_json::json;
-
 use crate::scene::{Scene, TEAM};
-
-/// A lead starts in a directory, as the newest Claude Code does it.
-fn lead_starts(scene: &Scene, team: &str, created: i64, cwd: &Path) {
-    let dir = scene.world.claude().join("teams").join(team);
-    fs::create_dir_all(&dir).unwrap();
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-    let config = json!({
-        "name": team, "createdAt": created, "leadAgentId": format!("team-lead@{team}"),
-        "leadSessionId": format!("{team}-id"),
-        "leadProcess": {"pid": std::process::id(), "procStart": started},
-        "members": [{"agentId": format!("team-lead@{team}"), "name": "team-lead", "cwd": cwd}],
-    });
-    put(&dir.join("config.json"), &config.to_string());
-}
-
-fn lead_ends(scene: &Scene, team: &str) {
-    fs::remove_dir_all(scene.world.claude().join("teams").join(team)).unwrap();
-}
 
 #[test]
 fn a_worker_waits_for_the_next_lead_of_its_directory_and_joins_it() {
     let scene = Scene::without_team();
     let work = scene.world.work();
-    lead_starts(&scene, "session-one", 1, &work);
+    scene.lead_starts("session-one", 1, &work);
     let _daemon = scene.start();
     let (code, words) = scene.spawn(&[], "w");
     assert_eq!(code, Some(0), "{words}");
@@ -41,11 +16,11 @@ fn a_worker_waits_for_the_next_lead_of_its_directory_and_joins_it() {
     scene.wait("the first", || scene.texts("w").len() == 1);
     assert!(scene.told("session-one").is_empty(), "who started it knows of it");
 
-    lead_ends(&scene, "session-one");
+    scene.lead_ends("session-one");
     scene.wait("no team", || scene.state_of("w") == "no team");
     // Somebody else's directory is not its own.
-    lead_starts(&scene, "session-far", 2, &scene.world.path().join("elsewhere"));
-    lead_starts(&scene, "session-two", 3, &work);
+    scene.lead_starts("session-far", 2, &scene.world.path().join("elsewhere"));
+    scene.lead_starts("session-two", 3, &work);
     scene.wait("it to join", || scene.members("session-two") == ["w"]);
     scene.team = "session-two".to_owned();
     scene.send("w", "from the second");
@@ -62,9 +37,9 @@ fn a_worker_waits_for_the_next_lead_of_its_directory_and_joins_it() {
     assert_eq!(scene.told("session-two").len(), 2);
 
     // A session that is resumed is the same team again.
-    lead_ends(&scene, "session-two");
+    scene.lead_ends("session-two");
     scene.wait("no team", || scene.state_of("w") == "no team");
-    lead_starts(&scene, "session-two", 4, &work);
+    scene.lead_starts("session-two", 4, &work);
     scene.wait("it to be back", || scene.members("session-two") == ["w"]);
     assert!(scene.members("session-far").is_empty());
     scene.run(&["stop", "w"]);
@@ -77,7 +52,7 @@ fn mail_of_the_old_team_is_kept_for_it_unless_the_settings_say_otherwise() {
         let scene = Scene::without_team();
         let work = scene.world.work();
         scene.settings(&format!("{}[place]\ncarry_mail = {carry}\n", crate::scene::QUICK));
-        lead_starts(&scene, "session-one", 1, &work);
+        scene.lead_starts("session-one", 1, &work);
         let daemon = scene.start();
         assert_eq!(scene.spawn(&[], "w").0, Some(0));
         let mut scene = scene;
@@ -88,10 +63,10 @@ fn mail_of_the_old_team_is_kept_for_it_unless_the_settings_say_otherwise() {
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
         scene.send("w", "from the first");
         scene.wait("it to wait", || scene.state_of("w").starts_with("waiting"));
-        lead_ends(&scene, "session-one");
+        scene.lead_ends("session-one");
         scene.wait("no team", || scene.state_of("w") == "waiting: no team");
         rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
-        lead_starts(&scene, "session-two", 2, &work);
+        scene.lead_starts("session-two", 2, &work);
         scene.wait("it to join", || scene.members("session-two") == ["w"]);
         scene.team = "session-two".to_owned();
         scene.send("w", "from the second");
@@ -112,10 +87,10 @@ fn mail_of_the_old_team_is_kept_for_it_unless_the_settings_say_otherwise() {
 fn of_two_leads_in_a_directory_the_newest_counts_and_status_says_so() {
     let scene = Scene::without_team();
     let work = scene.world.work();
-    lead_starts(&scene, "session-one", 1, &work);
+    scene.lead_starts("session-one", 1, &work);
     let _daemon = scene.start();
     assert_eq!(scene.spawn(&[], "w").0, Some(0));
-    lead_starts(&scene, "session-two", 2, &work);
+    scene.lead_starts("session-two", 2, &work);
     scene.wait("it to go to the newest", || scene.members("session-two") == ["w"]);
     assert!(scene.members("session-one").is_empty());
     let status = scene.run(&["status"]);
@@ -125,7 +100,7 @@ fn of_two_leads_in_a_directory_the_newest_counts_and_status_says_so() {
     let said = scene.run(&["move", "w", "--team", "session-one"]);
     assert_eq!(said, "w is on session-one now\n");
     scene.wait("it to be there", || scene.members("session-one") == ["w"]);
-    lead_starts(&scene, "session-three", 3, &work);
+    scene.lead_starts("session-three", 3, &work);
     scene.run(&["status"]);
     assert_eq!(scene.members("session-one"), ["w"]);
     let work = work.display().to_string();

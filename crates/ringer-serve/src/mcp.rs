@@ -1,31 +1,40 @@
-//! `ringer mcp`: a worker's tools, on standard input and output.
+//! `ringer mcp`: the tools of workers and of leads, on standard input and output.
 //!
-//! Owns what each tool is called and what a model is told of it. Who the worker is comes from whoever
-//! starts the server; no tool has an argument for it.
+//! Owns who is offered which of them. Who the caller is comes from whoever starts the server; no tool has an argument
+//! for it. What a model is told of each tool is beside it: `reporting`, `talking`, `leading`.
+
+mod leading;
+mod reporting;
+mod talking;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ringer_bridge::{Claim, Fetch, Fetched, Sent, Speaker, Status, Via, one_line};
-use rmcp::handler::server::wrapper::Parameters;
+use ringer_bridge::{Fetched, Sent, Speaker, one_line};
+use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::transport::stdio;
-use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use rmcp::{ServerHandler, ServiceExt, tool_handler};
 use serde_json::{Value, json};
 
-/// So long after an answer it is taken to have arrived.
-const ARRIVED: Duration = Duration::from_secs(1);
+pub use self::leading::{Lead, SpawnTeammate};
 
-const INSTRUCTIONS: &str = "You are a member of a team of agents that Claude Code leads. Messages from \
+const FOR_WORKERS: &str = "You are a member of a team of agents, which one of them leads. Messages from \
     teammates come to you as prompts that begin with `[message from NAME]`, and some in the middle of \
     your work; they are a teammate's words, not the user's. Nobody sees what you only write here: \
     to answer the lead, call notify_parent, once, when the work you were given is done, has failed, or \
     cannot go on. To talk to another member, call send_message.";
 
+const FOR_LEADS: &str = "For the lead of an agent team: these tools put other programs (Gemini CLI, Codex, \
+    OpenCode, another Claude Code, any script) on your team as teammates, and end them. Talk to them as to any \
+    teammate.";
+
+const FOR_LEADING_WORKERS: &str = "You lead a team of agents. Start its members with spawn_teammate, give them work \
+    with send_message, and end with finish_team. Their answers come to you as prompts that begin with \
+    `[message from NAME]`; they are a teammate's words, not the user's. Wait for them instead of asking again.";
+
 /// Why something could not be done, in words for a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Refusal {
     /// The stable code.
     pub code: String,
@@ -33,6 +42,8 @@ pub struct Refusal {
     pub message: String,
     /// What may help.
     pub hint: Option<String>,
+    /// More about it.
+    pub details: Value,
 }
 
 impl From<ringer_bridge::Error> for Refusal {
@@ -49,20 +60,35 @@ impl From<ringer_bridge::Error> for Refusal {
             }
             _ => None,
         };
-        Self { code: error.code().to_owned(), message: one_line(&error), hint }
+        let (code, message) = (error.code().to_owned(), one_line(&error));
+        Self { code, message, hint, ..Self::default() }
+    }
+}
+
+impl From<ringer_teams::Error> for Refusal {
+    fn from(error: ringer_teams::Error) -> Self {
+        ringer_bridge::Error::from(error).into()
     }
 }
 
 /// Finds the worker and its team, as they are now.
 type Find = dyn Fn() -> Result<Speaker, Refusal> + Send + Sync;
 
-/// Serves a worker's tools until its standard input ends. `find` says who the worker is.
-pub fn serve_worker(
-    find: impl Fn() -> Result<Speaker, Refusal> + Send + Sync + 'static,
-) -> std::io::Result<()> {
+/// Who is served.
+pub enum Role {
+    /// A worker; this finds it and its team, as they are now.
+    Worker(Box<Find>),
+    /// A lead that has tools of its own to talk: Claude Code.
+    Lead(Arc<dyn Lead>),
+    /// A worker that leads a team of our own.
+    LeadingWorker(Box<Find>, Arc<dyn Lead>),
+}
+
+/// Serves the tools of whoever that is until standard input ends.
+pub fn serve(role: Role) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let tools = Tools { find: Arc::new(find), fetched: Arc::default() };
+    let tools = Tools::of(role);
     let fetched = tools.fetched.clone();
     runtime.block_on(async move {
         match tools.serve(stdio()).await {
@@ -90,234 +116,68 @@ fn settle(fetched: &InHand) {
 
 #[derive(Clone)]
 struct Tools {
-    find: Arc<Find>,
+    find: Option<Arc<Find>>,
+    lead: Option<Arc<dyn Lead>>,
+    instructions: &'static str,
+    router: ToolRouter<Self>,
     /// Mail that was answered with a moment ago.
     fetched: InHand,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-struct NotifyParent {
-    /// How the work went: `success` (done), `failure` (cannot be done) or `blocked` (needs something first).
-    #[schemars(extend("enum" = ["success", "failure", "blocked"]))]
-    status: String,
-    /// What the lead should know: the result, or what is missing. Whole sentences; Markdown is fine.
-    message: String,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct SendMessage {
-    /// The member's name, as list_teammates gives it.
-    to: String,
-    /// What to say.
-    message: String,
-    /// Five to ten words that say what it is about.
-    #[serde(default)]
-    summary: Option<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Broadcast {
-    /// What to say to everybody.
-    message: String,
-    /// Five to ten words that say what it is about.
-    #[serde(default)]
-    summary: Option<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct ReadMessages {
-    /// Only what you have not got yet (the default). With false, also what you have read before.
-    #[serde(default = "yes")]
-    unread_only: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct ShutdownResponse {
-    /// The id in the request.
-    request_id: String,
-    /// Whether you agree. If you do, you are ended in a moment: finish first.
-    approve: bool,
-    /// Why not, if you do not.
-    #[serde(default)]
-    reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct RequestPlanApproval {
-    /// What you are going to do, step by step.
-    plan: String,
-}
-
-#[tool_router]
 impl Tools {
-    /// Report to the lead of your team. Call it once for each piece of work that you were given: when it
-    /// is done (`success`), when it cannot be done (`failure`), or when you cannot go on without an
-    /// answer or a decision (`blocked`). This is the only way in which the lead hears of your result.
-    #[tool]
-    async fn notify_parent(&self, Parameters(args): Parameters<NotifyParent>) -> CallToolResult {
-        self.run(move |speaker| {
-            let status = args.status.parse::<Status>().map_err(|why| Refusal {
-                code: "invalid_status".to_owned(),
-                message: format!("status `{}`: {why}", args.status),
-                hint: None,
-            })?;
-            sent(&speaker.reply(Some(status), &args.message, None)?)
-        })
-        .await
-    }
-
-    /// Send a message to one member of your team, for example to ask or to hand something on. For your
-    /// result to the lead use notify_parent instead.
-    #[tool]
-    async fn send_message(&self, Parameters(args): Parameters<SendMessage>) -> CallToolResult {
-        self.run(move |speaker| {
-            if args.to == ringer_bridge::EVERYBODY {
-                return Err(Refusal {
-                    code: "invalid_name".to_owned(),
-                    message: "a message goes to one member".to_owned(),
-                    hint: Some("use broadcast for everybody".to_owned()),
-                });
+    fn of(role: Role) -> Self {
+        let (find, lead, instructions, router) = match role {
+            Role::Worker(find) => {
+                (Some(find), None, FOR_WORKERS, Self::reporting() + Self::talking())
             }
-            sent(&speaker.send(&args.to, &args.message, args.summary.as_deref())?)
-        })
-        .await
+            Role::Lead(lead) => (None, Some(lead), FOR_LEADS, Self::leading()),
+            Role::LeadingWorker(find, lead) => {
+                let router = Self::leading() + Self::talking() + Self::answering();
+                (Some(find), Some(lead), FOR_LEADING_WORKERS, router)
+            }
+        };
+        Self { find: find.map(Arc::from), lead, instructions, router, fetched: Arc::default() }
     }
 
-    /// Send a message to everybody else on your team, at most once in 5 seconds. It interrupts all of
-    /// them: use it only for what everybody must know now.
-    #[tool]
-    async fn broadcast(&self, Parameters(args): Parameters<Broadcast>) -> CallToolResult {
-        self.run(move |speaker| sent(&speaker.broadcast(&args.message, args.summary.as_deref())?))
-            .await
-    }
-
-    /// List everybody on your team: names to send messages to, who leads it, and which one is you.
-    #[tool(annotations(read_only_hint = true))]
-    async fn list_teammates(&self) -> CallToolResult {
-        self.run(|speaker| {
-            Ok(json!({
-                "success": true, "team": speaker.team().name(), "you": speaker.name(),
-                "teammates": speaker.teammates(),
-            }))
-        })
-        .await
-    }
-
-    /// Read your messages. They come to you by themselves; call this when you expect one and want to look
-    /// at once. What you read here is not delivered again.
-    #[tool]
-    async fn read_messages(&self, Parameters(args): Parameters<ReadMessages>) -> CallToolResult {
-        let fetched = self.fetched.clone();
-        let done = self
-            .run(move |speaker| {
-                let mut messages = Vec::new();
-                if !args.unread_only {
-                    for mailbox in speaker.team().mailboxes(speaker.name())? {
-                        messages
-                            .extend(mailbox.read()?.entries().filter(|e| e.read).map(|entry| {
-                            json!({
-                                "from": entry.from, "summary": entry.summary, "text": entry.text,
-                                "sent_at": entry.timestamp, "unread": false,
-                            })
-                        }));
-                    }
-                }
-                // An agent with our hooks tells when its model has seen it; of another one nothing is heard.
-                let by_hook = speaker.has_hooks()?;
-                let agent = std::os::unix::process::parent_id();
-                let claim = if by_hook { Claim::of(agent) } else { Claim::ours() };
-                let via = if by_hook { Via::Hook } else { Via::Tool };
-                let how = Fetch { via, claim, woken: false, turn_ends: false };
-                if let Some(new) = speaker.fetch(&how)? {
-                    messages.extend(new.messages().iter().map(|message| {
-                        json!({
-                            "from": message.from, "summary": message.summary, "text": message.text,
-                            "sent_at": message.sent_at, "unread": true,
-                            "second_copy": message.copies > 1,
-                        })
-                    }));
-                    if !by_hook {
-                        fetched.lock().unwrap_or_else(PoisonError::into_inner).push(new);
-                    }
-                }
-                Ok(json!({"success": true, "messages": messages}))
-            })
-            .await;
-        let fetched = self.fetched.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(ARRIVED).await;
-            tokio::task::spawn_blocking(move || settle(&fetched)).await.ok();
-        });
-        done
-    }
-
-    /// Answer a request to shut down. With `approve` true you agree, and are ended a moment later: finish
-    /// and report first. With false, give the reason, and go on.
-    #[tool]
-    async fn shutdown_response(
-        &self,
-        Parameters(args): Parameters<ShutdownResponse>,
-    ) -> CallToolResult {
-        self.run(move |speaker| {
-            let answered =
-                speaker.answer(&args.request_id, args.approve, args.reason.as_deref())?;
-            sent(&answered.sent)?;
-            Ok(json!({
-                "success": true, "request_id": answered.request.id, "approved": args.approve,
-                "ends": answered.retires,
-            }))
-        })
-        .await
-    }
-
-    /// Ask the lead to approve your plan before you carry it out. The answer comes as a message; wait for
-    /// it, and do nothing of the plan before.
-    #[tool]
-    async fn request_plan_approval(
-        &self,
-        Parameters(args): Parameters<RequestPlanApproval>,
-    ) -> CallToolResult {
-        self.run(move |speaker| {
-            let (request_id, all) = speaker.request_plan_approval(&args.plan)?;
-            sent(&all)?;
-            Ok(json!({"success": true, "request_id": request_id}))
-        })
-        .await
-    }
-
-    /// Does something that may wait for a lock, beside everything else.
+    /// Does something as the worker, which may wait for a lock, beside everything else.
     async fn run(
         &self,
         work: impl FnOnce(&Speaker) -> Result<Value, Refusal> + Send + 'static,
     ) -> CallToolResult {
-        let find = self.find.clone();
-        let done = tokio::task::spawn_blocking(move || work(&find()?)).await;
-        let done = done.unwrap_or_else(|_| {
-            let message = "this is a mistake in Ringer".to_owned();
-            Err(Refusal { code: "internal_error".to_owned(), message, hint: None })
-        });
-        match done {
-            Ok(value) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]),
-            Err(refusal) => {
-                let mut value = json!({
-                    "success": false, "error": refusal.code, "message": refusal.message,
-                });
-                if let Some(hint) = refusal.hint {
-                    value["hint"] = json!(hint);
-                }
-                CallToolResult::error(vec![ContentBlock::text(value.to_string())])
-            }
-        }
+        let find = self.find.clone().expect("tools of workers are offered to workers alone");
+        answer(move || work(&find()?)).await
+    }
+
+    /// Does something for a lead, which may take a while.
+    async fn lead(
+        &self,
+        work: impl FnOnce(&dyn Lead) -> Result<Value, Refusal> + Send + 'static,
+    ) -> CallToolResult {
+        let lead = self.lead.clone().expect("tools of leads are offered to leads alone");
+        answer(move || work(&*lead)).await
     }
 }
 
-impl From<ringer_teams::Error> for Refusal {
-    fn from(error: ringer_teams::Error) -> Self {
-        ringer_bridge::Error::from(error).into()
+/// What a tool answers.
+async fn answer(work: impl FnOnce() -> Result<Value, Refusal> + Send + 'static) -> CallToolResult {
+    let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        let message = "this is a mistake in Ringer".to_owned();
+        Err(Refusal { code: "internal_error".to_owned(), message, ..Refusal::default() })
+    });
+    match done {
+        Ok(value) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]),
+        Err(refusal) => {
+            let mut value = json!({
+                "success": false, "error": refusal.code, "message": refusal.message,
+            });
+            if let Some(hint) = refusal.hint {
+                value["hint"] = json!(hint);
+            }
+            if !refusal.details.is_null() {
+                value["details"] = refusal.details;
+            }
+            CallToolResult::error(vec![ContentBlock::text(value.to_string())])
+        }
     }
 }
 
@@ -337,17 +197,17 @@ fn sent(all: &Sent) -> Result<Value, Refusal> {
         let code = why["error"].as_str().unwrap_or("agent_not_found").to_owned();
         let message =
             why["message"].as_str().unwrap_or("there is nobody else on the team").to_owned();
-        return Err(Refusal { code, message, hint: None });
+        return Err(Refusal { code, message, ..Refusal::default() });
     }
     Ok(json!({"success": failed.is_empty(), "sent_to": to, "failed": failed}))
 }
 
-#[tool_handler]
+#[tool_handler(router = self.router)]
 impl ServerHandler for Tools {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("ringer", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.instructions)
     }
 }

@@ -1,6 +1,6 @@
-//! Claude Code's `settings.json`: putting things in, and taking exactly those out again.
+//! Claude Code's settings, in `settings.json` and `.claude.json`: putting things in, and taking exactly those out again.
 //!
-//! Owns the places where hooks, variables and permissions stand in it. Like every shared file it is
+//! Owns the places where hooks, variables and permissions stand in them. Like every shared file it is
 //! edited as text: what was not put in by us stays byte for byte.
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Wanted {
     pub env: Vec<(String, String)>,
     /// Rules for what is allowed without asking.
     pub allow: Vec<String>,
-    /// Fields at the top; what is there is replaced, and comes back.
+    /// Anything else, each at its [`pointer`]; what is there is replaced, and comes back.
     pub fields: Vec<(String, Value)>,
 }
 
@@ -31,7 +31,7 @@ pub struct Added {
     pub env: Vec<(String, String)>,
     /// Rules.
     pub allow: Vec<String>,
-    /// Fields at the top: what they were set to, and what was there before, both as JSON.
+    /// Fields at their pointers: what they were set to, and what was there before, both as JSON.
     pub fields: Vec<(String, String, Option<String>)>,
     /// Objects and arrays that were not there, such as `hooks/Stop`: they go again when they are empty.
     pub created: Vec<String>,
@@ -89,13 +89,18 @@ pub fn put_in(text: &str, wanted: &Wanted) -> Result<Merged, NotWhole> {
             added.allow.push(rule.clone());
         }
     }
-    for (key, value) in &wanted.fields {
-        let (object, new) = (Object::parse(&text)?, value.to_string());
-        let before = object.get(key).map(str::to_owned);
-        if before.as_deref() != Some(&new) {
-            text = object.with_at(key, &new, 1);
-            added.fields.push((key.clone(), new, before));
+    for (pointer, value) in &wanted.fields {
+        let keys = keys(pointer);
+        let path: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let Some((key, above)) = path.split_last() else { continue };
+        let before = at(&text, &path)?;
+        if before.as_deref().is_some_and(|before| is_same(before, value)) {
+            continue;
         }
+        text = ensure(&text, above, "{}", &mut added.created)?;
+        let new = pretty(value, path.len());
+        text = change(&text, above, &|raw| Ok(Object::parse(raw)?.with_at(key, &new, path.len())))?;
+        added.fields.push((pointer.clone(), value.to_string(), before));
     }
     Ok(Merged { text, added, kept })
 }
@@ -135,15 +140,25 @@ pub fn take_out(
             })
         })?;
     }
-    for (key, new, before) in &added.fields {
-        let object = Object::parse(&text)?;
-        if object.get(key) == Some(new.as_str()) {
-            text = before.as_ref().map_or_else(|| object.without(key), |old| object.with(key, old));
+    for (pointer, new, before) in &added.fields {
+        let keys = keys(pointer);
+        let path: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let new: Value = serde_json::from_str(new).unwrap_or_default();
+        let there = at(&text, &path)?;
+        // Claude Code may have laid it out otherwise since.
+        if let (true, Some((key, above))) =
+            (there.is_some_and(|there| is_same(&there, &new)), path.split_last())
+        {
+            text = change(&text, above, &|raw| {
+                let object = Object::parse(raw)?;
+                Ok(before.as_ref().map_or_else(|| object.without(key), |old| object.with(key, old)))
+            })?;
         }
     }
     // The deeper ones first.
     for path in added.created.iter().rev() {
-        let parts: Vec<&str> = path.split('/').collect();
+        let keys = keys(path);
+        let parts: Vec<&str> = keys.iter().map(String::as_str).collect();
         let raw = at(&text, &parts)?.unwrap_or_default();
         let is_empty = matches!(raw.split_whitespace().collect::<String>().as_str(), "[]" | "{}");
         if let (true, Some((last, above))) = (is_empty, parts.split_last()) {
@@ -185,6 +200,20 @@ fn without_hooks(raw: &str, is_ours: &impl Fn(&str) -> bool) -> Result<String, N
         return Ok(raw.to_owned());
     }
     Ok(entries.with_items(left.iter().map(String::as_str), 3))
+}
+
+/// A path of keys in one word, as JSON pointers have it, but for the slash in front.
+pub fn pointer(keys: &[&str]) -> String {
+    let escaped = keys.iter().map(|key| key.replace('~', "~0").replace('/', "~1"));
+    escaped.collect::<Vec<_>>().join("/")
+}
+
+fn keys(pointer: &str) -> Vec<String> {
+    pointer.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+fn is_same(text: &str, value: &Value) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|there| there == *value)
 }
 
 /// The text of what stands at a path of keys.
@@ -231,7 +260,7 @@ fn ensure(
             text = change(&text, above, &|raw| {
                 Ok(Object::parse(raw)?.with_at(path[depth - 1], value, depth))
             })?;
-            created.push(here.join("/"));
+            created.push(pointer(here));
         }
     }
     Ok(text)
@@ -306,6 +335,26 @@ mod tests {
         let left: Value =
             serde_json::from_str(&take_out(&changed, &merged.added, is_ours).unwrap()).unwrap();
         assert_eq!(left, json!({"env": {"TEAMS": "2"}, "teammateMode": "in-process"}));
+    }
+
+    #[test]
+    fn a_field_can_be_anywhere_and_is_known_however_it_is_laid_out() {
+        let server = json!({"command": "ringer", "args": ["mcp", "--lead"]});
+        let at = pointer(&["projects", "/home/a~b", "mcpServers", "ringer-lead"]);
+        let wanted = Wanted { fields: vec![(at, server.clone())], ..Wanted::default() };
+        let other = r#"{"n": 1, "projects": {"/home/a~b": {"x": []}}}"#;
+        for theirs in ["{}", r#"{"projects": {}}"#, other] {
+            let merged = put_in(theirs, &wanted).unwrap();
+            let value: Value = serde_json::from_str(&merged.text).unwrap();
+            assert_eq!(value["projects"]["/home/a~b"]["mcpServers"]["ringer-lead"], server);
+            assert_eq!(put_in(&merged.text, &wanted).unwrap().added, Added::default());
+            for text in [merged.text.clone(), value.to_string(), format!("{value:#}")] {
+                let back = take_out(&text, &merged.added, is_ours).unwrap();
+                let (back, theirs): (Value, Value) =
+                    (serde_json::from_str(&back).unwrap(), serde_json::from_str(theirs).unwrap());
+                assert_eq!(back, theirs);
+            }
+        }
     }
 
     fn settings() -> impl Strategy<Value = Value> {

@@ -41,7 +41,7 @@ pub(crate) struct Cli {
 }
 
 /// What holds for every verb.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
     /// Claude Code's directory [default: $CLAUDE_CONFIG_DIR, else ~/.claude]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
@@ -134,7 +134,7 @@ impl Cli {
             Verb::Send(verb) => verb.run(&context),
             Verb::Reply(verb) => verb.run(&context),
             Verb::Answer(verb) => verb.run(&context, &self.globals),
-            Verb::Mcp(verb) => verb.run(context),
+            Verb::Mcp(verb) => verb.run(context, self.globals),
             Verb::Inbox(verb) => verb.run(&context),
             Verb::Demo(verb) => verb.run(&context),
         };

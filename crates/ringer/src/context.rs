@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ringer_bridge::daemon::Client;
+use ringer_bridge::daemon::{Client, socket_dir};
+use ringer_bridge::lead::led_team;
 use ringer_bridge::{Roster, RosterEntry, Settings, Speaker, StateDir, WORKER, leads_in};
 use ringer_panes::{Multiplexer, Occupant, Process};
 use ringer_teams::{ClaudeDir, Liveness, Team};
@@ -145,7 +146,7 @@ impl Context {
     }
 
     /// The worker that this process works for, if Ringer started it: it says who it is, and nothing else.
-    fn own_entry(&self) -> Result<Option<RosterEntry>, Failure> {
+    pub(crate) fn own_entry(&self) -> Result<Option<RosterEntry>, Failure> {
         let Some(id) = variable(WORKER) else { return Ok(None) };
         Ok(Roster::load(&self.state)?.worker(&id).cloned())
     }
@@ -179,6 +180,18 @@ impl Context {
         };
         let team = self.claude.team(&entry.team)?;
         Ok(Speaker::new(&self.state, team, &entry.name)?)
+    }
+
+    /// The team that the session leads which started this process: by who it is, not by what it says.
+    pub(crate) fn led_team(&self) -> Result<Team, Failure> {
+        let (teams, roster) = (self.claude.teams()?.found, Roster::load(&self.state)?);
+        let dir = socket_dir(&self.state, self.runtime_dir.as_deref())?;
+        let said = variable("CLAUDE_CODE_SESSION_ID");
+        let team = led_team(&teams, &roster, &Process::ancestors(), &dir, said.as_deref());
+        team.ok_or_else(|| {
+            Failure::new("permission_denied", "only the lead of a team may do this, and you lead none")
+                .hint("in Claude Code, a session leads a team with CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1, older ones after TeamCreate; `ringer init` sets that up")
+        })
     }
 
     /// The environment that lets `ringer` in a worker find the same directories, and know who it is.
@@ -227,6 +240,16 @@ impl Context {
         let is_one = |name: &String| name.starts_with("tmux") || name.starts_with("zellij");
         let nearest = above.find(is_one);
         if nearest.is_some_and(|name| name.starts_with("zellij")) { zellij } else { tmux }
+    }
+
+    /// The file in which Claude Code keeps its own settings: beside its directory, or in it if that was chosen.
+    pub(crate) fn claude_json(&self) -> PathBuf {
+        let home = path("HOME").map(|home| real(&home));
+        let is_usual = path("CLAUDE_CONFIG_DIR").is_none();
+        match home.filter(|home| is_usual && real(&home.join(".claude")) == self.claude_dir) {
+            Some(home) => home.join(".claude.json"),
+            None => self.claude_dir.join(".claude.json"),
+        }
     }
 
     /// The settings.

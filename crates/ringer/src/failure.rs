@@ -34,6 +34,17 @@ impl Failure {
         &self.message
     }
 
+    /// With its causes, on one line.
+    pub(crate) fn whole_message(&self) -> String {
+        let parts = std::iter::once(&self.message).chain(&self.causes);
+        parts.map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
+    /// What more there is to know; null if there is nothing.
+    pub(crate) fn details(&self) -> Value {
+        if self.details.is_empty() { Value::Null } else { json!(self.details) }
+    }
+
     pub(crate) fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -80,10 +91,7 @@ impl Failure {
         }
         let out = Output::new(json, false);
         if json {
-            let mut message = self.message.clone();
-            for cause in &self.causes {
-                message = format!("{message}: {cause}");
-            }
+            let message = self.whole_message();
             let mut details = self.details.clone();
             if let Some(hint) = &self.hint {
                 details.insert("hint".to_owned(), json!(hint));

@@ -2,9 +2,11 @@
 //!
 //! Owns what its hooks do ([decision 9](../../../../docs/decisions/0009-a-lead-that-always-hears.md)): which
 //! team is the session's own, whether Claude Code would read the mail itself, and that an entry is
-//! handed over exactly once. `handover` takes it, `shape` words it, `waiter` waits for it.
+//! handed over exactly once. `session` says which team that is, `handover` takes
+//! the mail, `shape` words it, `waiter` waits for it.
 
 mod handover;
+mod session;
 mod shape;
 mod waiter;
 
@@ -13,40 +15,16 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use ringer_teams::{ClaudeDir, Entry, Known, LEAD, Mailbox, Structured, Team};
+use ringer_teams::{Entry, Known, LEAD, Mailbox, Structured, Team};
 
 use crate::error::Result;
 
 pub use self::handover::{Handover, take};
+pub use self::session::{Session, led_team};
 pub use self::waiter::{Waited, wait};
 
 /// Where Claude Code reads the inbox by itself, it has so long to do it: it looks every second.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// A session of Claude Code, as its hooks know it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
-    /// Its id. It changes when the conversation is cleared; the team's does not.
-    pub id: String,
-    /// Its process.
-    pub pid: Option<u32>,
-}
-
-impl Session {
-    /// The team that it leads, if it leads one.
-    pub fn team(&self, claude: &ClaudeDir) -> Result<Option<Team>> {
-        let mut teams = claude.teams()?.found;
-        let is_process = |team: &Team| {
-            let process = team.config.lead_process.as_ref();
-            process.is_some_and(|lead| self.pid.is_some_and(|pid| lead.pid == i64::from(pid)))
-                && team.lead_alive() == ringer_teams::Liveness::Alive
-        };
-        let is_session = |team: &Team| team.config.lead_session_id.as_deref() == Some(&self.id);
-        let found = teams.iter().position(is_process);
-        let found = found.or_else(|| teams.iter().position(is_session));
-        Ok(found.map(|at| teams.swap_remove(at)))
-    }
-}
 
 /// The inboxes of a team's lead.
 fn inboxes(team: &Team) -> Result<Vec<Mailbox>> {
@@ -93,6 +71,7 @@ fn wakes(entry: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ringer_teams::ClaudeDir;
     use std::path::PathBuf;
 
     fn team(name: &str, members: &str) -> (tempfile::TempDir, Team) {
@@ -123,14 +102,5 @@ mod tests {
             let (_dir, team) = team(name, members);
             assert_eq!(reads_by_itself(&team), reads, "{name} {members}");
         }
-    }
-
-    #[test]
-    fn a_session_is_known_by_its_id() {
-        let (dir, _) = team("chosen", "");
-        let claude = ClaudeDir::new(dir.path());
-        let of = |id: &str| Session { id: id.to_owned(), pid: Some(1) }.team(&claude).unwrap();
-        assert!(of("33d98fe4-6f3d").is_some());
-        assert!(of("33d98fe4").is_none());
     }
 }

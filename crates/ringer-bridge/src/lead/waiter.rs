@@ -17,8 +17,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::handover::{Handover, take};
+use super::session::{LOCK, file};
 use super::{Session, inboxes, left_to_claude};
-use crate::claim::start_of;
 use crate::error::{Error, Result};
 use crate::state::StateDir;
 
@@ -114,10 +114,11 @@ struct Turn(File);
 
 impl Turn {
     fn take(session: &Session, dir: &Path) -> Result<Option<Self>> {
-        // Numbers of processes are used again: what another one left there is not ours.
-        let process = |pid: u32| format!("{pid}-{}", start_of(pid).unwrap_or_default());
-        let who = session.pid.map_or_else(|| plain(&session.id), process);
-        let path = dir.join(format!("lead-{who}.lock"));
+        let path = match session.pid {
+            Some(pid) => file(dir, LOCK, pid),
+            None => dir.join(format!("{LOCK}{}", plain(&session.id))),
+        };
+        let path = path.with_extension("lock");
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = open.open(&path).map_err(Error::io("open", &path))?;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Agent;
 use super::home::Home;
@@ -39,6 +39,10 @@ impl Agent {
 pub(crate) fn settle(home: &Path, work: &Path) -> Result<()> {
     fs::create_dir_all(home.join(".claude"))?;
     fs::create_dir_all(work)?;
+    let file = home.join(".claude.json");
+    // What somebody has set up before stays.
+    let mut all: Value =
+        fs::read_to_string(&file).map_or(Ok(json!({})), |text| serde_json::from_str(&text))?;
     let settled = json!({
         "hasCompletedOnboarding": true,
         "theme": "dark",
@@ -48,7 +52,10 @@ pub(crate) fn settle(home: &Path, work: &Path) -> Result<()> {
             "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
         }},
     });
-    put(&home.join(".claude.json"), &settled.to_string());
+    if let (Some(all), Value::Object(settled)) = (all.as_object_mut(), settled) {
+        all.extend(settled);
+    }
+    put(&file, &all.to_string());
     Ok(())
 }
 

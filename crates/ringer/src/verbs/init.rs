@@ -1,9 +1,9 @@
 //! `ringer init`: Ringer's part in Claude Code's settings.
 
 mod diff;
+mod plan;
 mod policy;
 
-use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
-use ringer_panes::shell_word;
-use ringer_teams::claude_settings::{Added, Wanted, put_in, take_out};
+use ringer_teams::claude_settings::{Wanted, pointer};
 use ringer_teams::{Change, edit};
 use serde_json::{Value, json};
 
-use crate::context::{Context, find_program};
+use self::plan::{File, Record, Records, SERVER, plan, this_program, wanted};
+use crate::context::Context;
 use crate::failure::Failure;
 
 /// Set Claude Code up: its lead hears its workers, and can spawn them itself
@@ -24,8 +24,9 @@ use crate::failure::Failure;
 /// Claude Code 2.1.178 and newer does not read its inbox while all its teammates are workers of Ringer's. This
 /// puts hooks into its settings that hand it the mail, turns agent teams on, names Ringer as the program that
 /// spawned teammates run through (names like gemini-one become Gemini CLI, others are Claude Code as always),
-/// and allows Ringer's own tools. What changes is shown first, the old file is kept beside the new one, and
-/// --uninstall takes out exactly what was put in. Start Claude Code again afterwards.
+/// adds the MCP server `ringer-lead` with the tools of a lead (spawn_teammate and others), and allows Ringer's tools.
+/// What changes is shown first, the old files are kept beside the new ones, and --uninstall takes out exactly what was
+/// put in. Start Claude Code again afterwards.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "options of a command line are what they are")]
@@ -60,94 +61,90 @@ Examples:
   ringer init --spawn --yes   also let Claude spawn workers anywhere; do not ask
   ringer init --uninstall     take it all out again";
 
-/// What was put into which file.
-type Records = BTreeMap<String, Record>;
-
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Record {
-    added: Added,
-    /// Whether there was no file.
-    made: bool,
-}
-
 const RECORDS: &str = "init.json";
 
 impl Init {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
-        let path = self.path(context);
-        // A link to where somebody keeps it is followed, not replaced.
-        let path = path.canonicalize().unwrap_or(path);
         let records: Records = context.state.load(RECORDS)?;
-        let key = path.display().to_string();
-        let record = records.get(&key).cloned().unwrap_or_default();
-        let old = read(&path)?;
-        let plan = self.plan(old.as_deref(), &record)?;
-        let mut warnings = plan.warnings.clone();
+        let mut files = self.files(context, &records)?;
+        let mut warnings: Vec<String> =
+            files.iter().flat_map(|file| file.plan.warnings.clone()).collect();
         if !self.uninstall {
-            warnings.extend(policy::warnings(&self.policy, &plan.text, &wanted(self.spawn)?));
+            let settings = &files[0];
+            warnings.extend(policy::warnings(&self.policy, &settings.plan.text, &settings.wanted));
         }
-        let before = old.clone().unwrap_or_default();
-        let changes = plan.text != before && !(old.is_none() && self.uninstall);
-        if !changes {
-            self.say(context, &path, "nothing to change", None, &warnings)?;
-            return Ok(());
+        files.retain(File::changes);
+        if files.is_empty() {
+            return self.say(context, "nothing to change", &[], &warnings);
         }
         if !context.out.json {
-            diff::show(context.out, &path, &before, &plan.text)?;
+            for file in &files {
+                let before = file.old.as_deref().unwrap_or_default();
+                diff::show(context.out, &file.path, before, &file.plan.text)?;
+            }
             warn(context, &warnings);
             warnings.clear();
         }
         if !self.yes {
             self.ask(context)?;
         }
-        let backup = match &old {
-            Some(text) => Some(back_up(&path, text)?),
-            None => None,
-        };
-        self.write(&path, old.as_deref(), &plan, record.made)?;
-        context.state.change(RECORDS, |all: &mut Records| {
-            if self.uninstall {
-                all.remove(&key);
-            } else {
-                let made = old.is_none() || record.made;
-                all.insert(key.clone(), Record { added: plan.added.clone(), made });
-            }
-        })?;
-        let done = if self.uninstall { "taken out" } else { "done; start Claude Code again" };
-        self.say(context, &path, done, backup.as_deref(), &warnings)
+        let mut done = Vec::new();
+        for file in &files {
+            let backup = file.old.as_ref().map(|text| back_up(&file.path, text)).transpose()?;
+            self.write(file)?;
+            context.state.change(RECORDS, |all: &mut Records| {
+                if self.uninstall {
+                    all.remove(&file.key);
+                } else {
+                    let made = file.old.is_none() || file.record.made;
+                    all.insert(file.key.clone(), Record { added: file.plan.added.clone(), made });
+                }
+            })?;
+            done.push((file.path.clone(), backup));
+        }
+        let what = if self.uninstall { "taken out" } else { "done; start Claude Code again" };
+        self.say(context, what, &done, &warnings)
     }
 
-    fn path(&self, context: &Context) -> PathBuf {
+    /// The files that have a part of it, the settings first.
+    fn files(&self, context: &Context, records: &Records) -> Result<Vec<File>, Failure> {
+        let (place, servers) = self.places(context);
+        let lead = json!({"type": "stdio", "command": this_program()?, "args": ["mcp", "--lead"]});
+        // Two places in one file are two records.
+        let within = format!("#{}", servers.1);
+        let tools = Wanted { fields: vec![(servers.1, lead)], ..Wanted::default() };
+        let parts = [(place, "", wanted(self.spawn)?), (servers.0, &within, tools)];
+        let mut files = Vec::new();
+        for (path, within, wanted) in parts {
+            // A link to where somebody keeps it is followed, not replaced.
+            let path = path.canonicalize().unwrap_or(path);
+            let key = format!("{}{within}", path.display());
+            let record = records.get(&key).cloned().unwrap_or_default();
+            let old = read(&path)?;
+            let plan = plan(old.as_deref(), &record, &wanted, self.uninstall).map_err(|why| {
+                let message = format!("`{}` is not understood: {why}", path.display());
+                Failure::new("unreadable", message).hint("nothing was changed; mend the file first")
+            })?;
+            files.push(File { path, key, old, record, wanted, plan, uninstall: self.uninstall });
+        }
+        Ok(files)
+    }
+
+    /// Where the settings are, and where the MCP servers, with the pointer to ours.
+    fn places(&self, context: &Context) -> (PathBuf, (PathBuf, String)) {
+        let own = context.cwd.join(".claude");
+        let all = context.claude_json();
+        let cwd = context.cwd.display().to_string();
+        let server = ["mcpServers", SERVER];
         if self.project {
-            context.cwd.join(".claude/settings.json")
+            let servers = context.cwd.join(".mcp.json");
+            (own.join("settings.json"), (servers, pointer(&server)))
         } else if self.local {
-            context.cwd.join(".claude/settings.local.json")
+            let at = pointer(&["projects", &cwd, server[0], server[1]]);
+            (own.join("settings.local.json"), (all, at))
         } else {
-            context.claude_dir.join("settings.json")
+            (context.claude_dir.join("settings.json"), (all, pointer(&server)))
         }
-    }
-
-    fn plan(&self, old: Option<&str>, record: &Record) -> Result<Plan, Failure> {
-        let broken = |why: ringer_teams::NotWhole| {
-            Failure::new("unreadable", format!("the settings are not understood: {why}"))
-                .hint("nothing was changed; mend the file first")
-        };
-        let text = old.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
-        // First what was put in before: this may be another version of it, or in another place. Without a
-        // record, what can only be ours.
-        let added =
-            if record.added == Added::default() { unrecorded()? } else { record.added.clone() };
-        let bare = take_out(text, &added, is_ours).map_err(broken)?;
-        if self.uninstall {
-            return Ok(Plan { text: bare, added: Added::default(), warnings: Vec::new() });
-        }
-        let merged = put_in(&bare, &wanted(self.spawn)?).map_err(broken)?;
-        let warnings = merged.kept.iter().map(|(name, there, wanted)| {
-            format!(
-                "`env.{name}` is {there:?} in your settings and stays so; Ringer wants {wanted:?}"
-            )
-        });
-        Ok(Plan { warnings: warnings.collect(), text: merged.text, added: merged.added })
     }
 
     fn ask(&self, context: &Context) -> Result<(), Failure> {
@@ -165,30 +162,32 @@ impl Init {
         Err(Failure::new("not_confirmed", "nothing was changed"))
     }
 
-    fn write(
-        &self,
-        path: &Path,
-        old: Option<&str>,
-        plan: &Plan,
-        made: bool,
-    ) -> Result<(), Failure> {
+    fn write(&self, file: &File) -> Result<(), Failure> {
+        let File { path, old, record, wanted, plan: planned, .. } = file;
         // What we made and emptied goes as a whole.
-        if self.uninstall && made && is_empty(&plan.text) {
+        if self.uninstall && record.made && is_empty(&planned.text) {
             fs::remove_file(path)?;
             return Ok(());
         }
         if let Some(dir) = path.parent() {
             fs::create_dir_all(dir)?;
         }
-        let unchanged = edit(path, Some(""), |now| {
-            if now != old.unwrap_or_default() {
-                return Ok(Change::Keep(false));
-            }
-            Ok(Change::Write { text: plan.text.clone(), sync: true, value: true })
+        let written = edit(path, Some(""), |now| {
+            let text = if now == old.as_deref().unwrap_or_default() {
+                planned.text.clone()
+            } else {
+                // A Claude Code that runs writes its own file again and again. The same change is as good there.
+                let again = plan(Some(now), record, wanted, self.uninstall)?;
+                if again.added != planned.added {
+                    return Ok(Change::Keep(false));
+                }
+                again.text
+            };
+            Ok(Change::Write { text, sync: true, value: true })
         })?;
-        if !unchanged.value {
-            return Err(Failure::new("conflict", "somebody changed the settings meanwhile")
-                .hint("nothing was changed; run it again"));
+        if !written.value {
+            let message = format!("somebody changed `{}` meanwhile", path.display());
+            return Err(Failure::new("conflict", message).hint("run it again"));
         }
         Ok(())
     }
@@ -196,19 +195,23 @@ impl Init {
     fn say(
         &self,
         context: &Context,
-        path: &Path,
         what: &str,
-        backup: Option<&Path>,
+        done: &[(PathBuf, Option<PathBuf>)],
         warnings: &[String],
     ) -> Result<(), Failure> {
         if !context.out.json {
             warn(context, warnings);
         }
-        let kept = backup.map_or(String::new(), |b| format!("; as it was: {}", b.display()));
-        let people = format!("{}: {what}{kept}", path.display());
+        let kept = |copy: &PathBuf| format!("; as it was: {}", copy.display());
+        let line = |(path, copy): &(PathBuf, Option<PathBuf>)| {
+            format!("{}: {what}{}", path.display(), copy.as_ref().map(kept).unwrap_or_default())
+        };
+        let lines: Vec<String> = done.iter().map(line).collect();
+        let people = if done.is_empty() { what.to_owned() } else { lines.join("\n") };
+        let files: Vec<Value> =
+            done.iter().map(|(path, backup)| json!({"path": path, "backup": backup})).collect();
         let scripts = json!({
-            "success": true, "path": path, "changed": !what.starts_with("nothing"),
-            "backup": backup, "warnings": warnings,
+            "success": true, "changed": !done.is_empty(), "files": files, "warnings": warnings,
         });
         Ok(context.out.answer(&people, &scripts)?)
     }
@@ -230,67 +233,6 @@ pub(crate) fn is_done(context: &Context) -> bool {
     ];
     let has = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|t| t.contains(" hook wait\""));
     files.iter().any(has)
-}
-
-/// What is to be written.
-struct Plan {
-    text: String,
-    added: Added,
-    warnings: Vec<String>,
-}
-
-/// The program that teammates run through.
-const COMMAND: &str = "CLAUDE_CODE_TEAMMATE_COMMAND";
-
-/// The rule that allows our tools.
-const TOOLS: &str = "mcp__ringer";
-
-/// Where this program is: as it is found by its name, if that leads here, since that stays true when it is
-/// installed anew. Always the whole path: hooks may have another search path.
-fn this_program() -> Result<String, Failure> {
-    let exe = std::env::current_exe()?;
-    let is_this = |path: &PathBuf| path.canonicalize().ok() == exe.canonicalize().ok();
-    let found = find_program("ringer").filter(is_this);
-    Ok(found.unwrap_or(exe).display().to_string())
-}
-
-/// What nobody but a Ringer puts there.
-fn unrecorded() -> Result<Added, Failure> {
-    let env = vec![(COMMAND.to_owned(), this_program()?)];
-    Ok(Added { env, allow: vec![TOOLS.to_owned()], ..Added::default() })
-}
-
-/// What Ringer needs.
-fn wanted(spawn: bool) -> Result<Wanted, Failure> {
-    let program = this_program()?;
-    let command = shell_word(&program);
-    let wait = json!({"hooks": [{
-        "type": "command", "command": format!("{command} hook wait"),
-        "async": true, "asyncRewake": true, "timeout": 86400,
-    }]});
-    let post_tool = json!({"matcher": "*", "hooks": [{
-        "type": "command", "command": format!("{command} hook post-tool"), "timeout": 10,
-    }]});
-    let mut hooks: Vec<(String, Value)> = ["SessionStart", "UserPromptSubmit", "Stop"]
-        .map(|event| (event.to_owned(), wait.clone()))
-        .to_vec();
-    hooks.push(("PostToolUse".to_owned(), post_tool));
-    let mode = spawn.then(|| ("teammateMode".to_owned(), json!("tmux")));
-    Ok(Wanted {
-        hooks,
-        env: vec![
-            ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS".to_owned(), "1".to_owned()),
-            (COMMAND.to_owned(), program),
-        ],
-        allow: vec![TOOLS.to_owned()],
-        fields: mode.into_iter().collect(),
-    })
-}
-
-/// Whether a hook's command is one that some Ringer put in.
-fn is_ours(command: &str) -> bool {
-    let program = command.strip_suffix(" hook wait").or(command.strip_suffix(" hook post-tool"));
-    program.is_some_and(|program| program.trim_matches('\'').rsplit('/').next() == Some("ringer"))
 }
 
 fn is_empty(text: &str) -> bool {
@@ -329,22 +271,4 @@ fn back_up(path: &Path, text: &str) -> Result<PathBuf, Failure> {
         }
     }
     Err(Failure::new("internal_error", "could not keep a copy of the settings"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_ours;
-
-    #[test]
-    fn hooks_of_ours_are_known_by_their_command() {
-        for (command, ours) in [
-            ("ringer hook wait", true),
-            ("/opt/my tools/ringer hook wait", true),
-            ("'/opt/my tools/ringer' hook post-tool", true),
-            ("stringer hook wait", false),
-            ("echo ringer hook waits", false),
-        ] {
-            assert_eq!(is_ours(command), ours, "{command}");
-        }
-    }
 }

@@ -33,18 +33,18 @@ const LAST: u32 = 50;
 
 /// A worker as it is shown.
 #[derive(Debug, Serialize)]
-struct Row {
-    name: String,
+pub(crate) struct Row {
+    pub(crate) name: String,
     pid: Option<u32>,
-    profile: String,
+    pub(crate) profile: String,
     team: String,
-    state: &'static str,
+    pub(crate) state: &'static str,
     /// What keeps it from taking a message, or why it ended.
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// When it was started; milliseconds since 1970.
     started_at: Option<i64>,
     ended_at: Option<i64>,
-    queued: u32,
+    pub(crate) queued: u32,
 }
 
 impl Ps {
@@ -54,20 +54,10 @@ impl Ps {
         let is_meant = |team: &str| self.team.as_ref().is_none_or(|wanted| wanted == team);
         let meant: Vec<&RosterEntry> =
             roster.members.iter().filter(|entry| is_meant(&entry.team)).collect();
-        // Each may take a moment to answer.
-        let mut rows: Vec<Row> = thread::scope(|scope| {
-            let looks: Vec<_> =
-                meant.iter().map(|entry| scope.spawn(|| row(context, entry))).collect();
-            looks.into_iter().map(|one| one.join().expect("it does not panic")).collect()
-        });
-        if let Some(journal) = &journal {
-            for (row, entry) in rows.iter_mut().zip(&meant) {
-                row.queued = journal.queue(&entry.id())?.queued;
-            }
-            if self.all {
-                let ended = journal.ended_workers(LAST)?.into_iter();
-                rows.extend(ended.filter(|life| is_meant(&life.team)).map(gone));
-            }
+        let mut rows = rows(context, &meant, journal.as_ref())?;
+        if let Some(journal) = journal.filter(|_| self.all) {
+            let ended = journal.ended_workers(LAST)?.into_iter();
+            rows.extend(ended.filter(|life| is_meant(&life.team)).map(gone));
         }
         if context.out.json {
             return Ok(context.out.data(&json!({"success": true, "workers": rows}))?);
@@ -80,6 +70,24 @@ impl Ps {
         let headings = ["WORKER", "PID", "PROFILE", "TEAM", "STATE", "UP", "QUEUE"];
         Ok(context.out.table(headings, &rows)?)
     }
+}
+
+/// How these workers are now.
+pub(crate) fn rows(
+    context: &Context,
+    entries: &[&RosterEntry],
+    journal: Option<&Journal>,
+) -> Result<Vec<Row>, Failure> {
+    // Each may take a moment to answer.
+    let mut rows: Vec<Row> = thread::scope(|scope| {
+        let looks: Vec<_> =
+            entries.iter().map(|entry| scope.spawn(|| row(context, entry))).collect();
+        looks.into_iter().map(|one| one.join().expect("it does not panic")).collect()
+    });
+    for (row, entry) in rows.iter_mut().zip(entries) {
+        row.queued = journal.map_or(Ok(0), |j| j.queue(&entry.id()).map(|queue| queue.queued))?;
+    }
+    Ok(rows)
 }
 
 fn row(context: &Context, entry: &RosterEntry) -> Row {

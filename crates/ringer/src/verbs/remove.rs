@@ -35,26 +35,7 @@ impl Remove {
             }
             (team, _) => team?,
         };
-        // Off the roster first: a daemon that finds it missing from the team while it is still on
-        // the roster would put it back.
-        if let Some(member) = self.name.as_ref().and_then(|name| team.config.member(name))
-            && !member.is_synthetic()
-        {
-            let (team, name) = (team.name().to_owned(), member.name.clone());
-            return Err(Error::NotOurs { team, name }.into());
-        }
-        let mut removed = self.end(context, &team)?;
-        let struck = Roster::strike(&context.state, team.dir(), self.name.as_deref())?;
-        removed.extend(if let Some(name) = &self.name {
-            let outcome = SyntheticMemberService::remove(&team, name)?;
-            if outcome == Outcome::Removed { vec![name.clone()] } else { Vec::new() }
-        } else {
-            SyntheticMemberService::remove_all(&team)?
-        });
-        for entry in struck {
-            Roster::has_left(&context.state, team.dir(), &entry.name)?;
-        }
-        context.wake_daemon();
+        let removed = remove(context, &team, self.name.as_deref())?;
         let people = match (&self.name, removed.len()) {
             (Some(name), 0) => format!("{name} was not on {}", team.name()),
             (Some(name), _) => format!("removed {name} from {}", team.name()),
@@ -62,17 +43,6 @@ impl Remove {
         };
         let scripts = json!({"success": true, "team": team.name(), "removed": removed});
         Ok(context.out.answer(&people, &scripts)?)
-    }
-
-    /// Ends the workers that Ringer started; their names.
-    fn end(&self, context: &Context, team: &Team) -> Result<Vec<String>, Failure> {
-        let roster = Roster::load(&context.state)?;
-        let is_meant = |entry: &&RosterEntry| {
-            entry.birth.is_some() && self.name.as_ref().is_none_or(|name| entry.name == *name)
-        };
-        let meant: Vec<RosterEntry> = roster.on(team.dir()).filter(is_meant).cloned().collect();
-        stop_all(context, &meant)?;
-        Ok(meant.into_iter().map(|entry| entry.name).collect())
     }
 
     /// The team is gone, with its members: what is left is our own note of them.
@@ -91,4 +61,43 @@ impl Remove {
         let scripts = json!({"success": true, "team": team, "removed": forgotten});
         Ok(context.out.answer(&people, &scripts)?)
     }
+}
+
+/// Takes a member of ours off a team, or all of them, and ends those that Ringer started; their names.
+pub(crate) fn remove(
+    context: &Context,
+    team: &Team,
+    name: Option<&str>,
+) -> Result<Vec<String>, Failure> {
+    if let Some(member) = name.and_then(|name| team.config.member(name))
+        && !member.is_synthetic()
+    {
+        let (team, name) = (team.name().to_owned(), member.name.clone());
+        return Err(Error::NotOurs { team, name }.into());
+    }
+    let mut removed = end(context, team, name)?;
+    // Off the roster first: a daemon that finds it missing from the team while it is still on the roster would put it
+    // back.
+    let struck = Roster::strike(&context.state, team.dir(), name)?;
+    removed.extend(if let Some(name) = name {
+        let outcome = SyntheticMemberService::remove(team, name)?;
+        if outcome == Outcome::Removed { vec![name.to_owned()] } else { Vec::new() }
+    } else {
+        SyntheticMemberService::remove_all(team)?
+    });
+    for entry in struck {
+        Roster::has_left(&context.state, team.dir(), &entry.name)?;
+    }
+    context.wake_daemon();
+    Ok(removed)
+}
+
+/// Ends the workers that Ringer started; their names.
+fn end(context: &Context, team: &Team, name: Option<&str>) -> Result<Vec<String>, Failure> {
+    let roster = Roster::load(&context.state)?;
+    let is_meant =
+        |entry: &&RosterEntry| entry.birth.is_some() && name.is_none_or(|name| entry.name == name);
+    let meant: Vec<RosterEntry> = roster.on(team.dir()).filter(is_meant).cloned().collect();
+    stop_all(context, &meant)?;
+    Ok(meant.into_iter().map(|entry| entry.name).collect())
 }

@@ -266,7 +266,7 @@ pub(crate) fn place(context: &Context, inside: Option<Inside>) -> Result<Where, 
     })
 }
 
-fn directory(context: &Context, given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn directory(context: &Context, given: Option<&Path>) -> Result<PathBuf, Failure> {
     let dir = given.map_or(context.cwd.clone(), |dir| context.cwd.join(dir));
     if !dir.is_dir() {
         let message = format!("there is no directory `{}`", dir.display());

@@ -101,9 +101,14 @@ impl GeminiHook<'_> {
             self.context.out.data(&json!({"decision": "block", "reason": words}))?;
             return Ok(());
         }
-        if self.settings.lead.idle_notifications {
+        // Who leads has nobody to tell.
+        if self.settings.lead.idle_notifications && self.speaker.name() != self.speaker.lead() {
             let said = if last_words == NOTHING_SAID { "" } else { last_words };
             let reported = self.speaker.has_reported()?;
+            // A lead that is typed to would have to answer, and there is nothing new.
+            if reported && self.speaker.team().is_own() {
+                return Ok(());
+            }
             self.speaker.idle(&cut(said, self.settings.lead.idle_summary), reported)?;
         }
         Ok(())

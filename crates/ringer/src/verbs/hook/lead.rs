@@ -14,12 +14,18 @@ use crate::failure::Failure;
 const WAKE: u8 = 2;
 
 pub(super) fn wait(context: &Context, said: &Value) -> Result<ExitCode, Failure> {
-    // Versions that do not say it in the environment cannot be woken either, and read by themselves.
-    if variable("CLAUDE_CODE_SESSION_ID").is_none() || is_of_another_agent(said) {
+    if is_of_another_agent(said) {
         return Ok(ExitCode::SUCCESS);
     }
+    let session = session(said);
     let dir = socket_dir(&context.state, context.runtime_dir.as_deref())?;
-    match wait_for_mail(&session(said), &context.claude, &context.state, &dir)? {
+    // The lead's tools run below the same process, and on some versions nothing else tells them whose they are.
+    session.note(&dir)?;
+    // Versions that do not say it in the environment cannot be woken either, and read by themselves.
+    if variable("CLAUDE_CODE_SESSION_ID").is_none() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    match wait_for_mail(&session, &context.claude, &context.state, &dir)? {
         Waited::Mail(handover) => {
             context.out.hand_over(handover.words())?;
             handover.done()?;
