@@ -16,4 +16,5 @@ mod scene;
 mod seat;
 mod stage;
 mod tools;
+mod watchdog;
 mod worker;

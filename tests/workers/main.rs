@@ -8,6 +8,7 @@ mod following;
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod scene;
 mod spawning;
+mod watchdog;
 
 use std::fs;
 use std::path::Path;

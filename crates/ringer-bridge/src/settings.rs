@@ -39,6 +39,7 @@ pub struct Settings {
     /// What the journal keeps.
     pub journal: Journal,
     watch: Watch,
+    watchdog: Watchdog,
 }
 
 /// How messages get to panes.
@@ -150,6 +151,13 @@ struct Watch {
     poll_ms: u64,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Watchdog {
+    every_s: u64,
+    stuck_after_s: u64,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self::parse("").expect("the defaults are good")
@@ -184,6 +192,7 @@ impl Settings {
             ("delivery.confirm_timeout_ms", self.delivery.confirm_timeout_ms),
             ("delivery.longest_text", self.delivery.longest_text as u64),
             ("watch.poll_ms", self.watch.poll_ms),
+            ("watchdog.stuck_after_s", self.watchdog.stuck_after_s),
             ("spawn.ready_s", self.spawn.ready_s),
             ("spawn.max_workers", self.spawn.max_workers as u64),
         ];
@@ -234,6 +243,16 @@ impl Settings {
     /// How old a message in the journal gets once it is delivered.
     pub fn keep(&self) -> Duration {
         Duration::from_hours(24 * u64::from(self.journal.keep_days))
+    }
+
+    /// Between two rounds of the watchdog; none if there is to be none.
+    pub fn watchdog(&self) -> Option<Duration> {
+        Some(Duration::from_secs(self.watchdog.every_s)).filter(|every| !every.is_zero())
+    }
+
+    /// A worker that is busy and whose screen does not change for so long is stuck.
+    pub fn stuck_after(&self) -> Duration {
+        Duration::from_secs(self.watchdog.stuck_after_s)
     }
 
     /// How long a worker that is away may come back.
@@ -306,6 +325,13 @@ mod tests {
         assert_eq!(settings.inbox.keep_read, 0);
         assert_eq!(settings.delivery, Settings::default().delivery);
         assert!(settings.delivery.template.starts_with("[message from {from}"));
+    }
+
+    #[test]
+    fn one_setting_turns_the_watchdog_off() {
+        let of = |text: &str| Settings::parse(text).unwrap().watchdog();
+        assert_eq!(of(""), Some(Duration::from_secs(10)));
+        assert_eq!(of("[watchdog]\nevery_s = 0"), None);
     }
 
     #[test]

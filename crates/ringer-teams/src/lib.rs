@@ -52,6 +52,7 @@ mod slug;
 mod task;
 mod tasks;
 mod team;
+mod transcript;
 
 pub use branch::birth_branch;
 pub use config::{BACKEND, FOUNDER, LeadProcess, Member, TeamConfig};
@@ -71,3 +72,4 @@ pub use slug::{slug, subtree_branch, team_name};
 pub use task::Task;
 pub use tasks::Tasks;
 pub use team::{ClaudeDir, Team, Teams};
+pub use transcript::{Activity, Transcript};

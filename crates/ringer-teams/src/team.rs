@@ -49,6 +49,11 @@ impl ClaudeDir {
         Self { root: root.into() }
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
     /// `teams/` in it.
     pub fn teams_dir(&self) -> PathBuf {
         self.root.join("teams")

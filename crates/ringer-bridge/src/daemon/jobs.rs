@@ -18,6 +18,7 @@ use super::follow;
 use super::intake::{self, Mail, Owner};
 use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
+use super::watchdog::{self, Round};
 use super::watcher::Noted;
 use crate::depart::{give_back, take_off, team_of};
 use crate::error::Result;
@@ -48,6 +49,8 @@ pub(crate) enum Job {
     TakeOff(MemberId),
     /// Give back what came for a worker when it had ended.
     Leftovers(MemberId),
+    /// See whether anything moves on teams with something to do.
+    Watch,
 }
 
 impl Job {
@@ -63,6 +66,7 @@ impl Job {
             Self::Follow => "workers that follow their leads".to_owned(),
             Self::TakeOff(id) => format!("taking {id} off its team"),
             Self::Leftovers(id) => format!("mail for {id}, which has ended"),
+            Self::Watch => "the watchdog".to_owned(),
         }
     }
 }
@@ -81,6 +85,8 @@ pub(crate) enum Finding {
     Checked(Option<Duration>),
     /// The teams that workers moved to.
     Followed(Vec<PathBuf>),
+    /// What the watchdog saw.
+    Watched(Round),
     /// It is done.
     Done,
 }
@@ -207,5 +213,6 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
             }
             Finding::Done
         }
+        Job::Watch => Finding::Watched(watchdog::round(claude, shared)?),
     })
 }

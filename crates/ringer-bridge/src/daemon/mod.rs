@@ -28,6 +28,7 @@ mod signature;
 mod status;
 mod turn;
 mod visit;
+mod watchdog;
 mod watcher;
 
 use std::fs;

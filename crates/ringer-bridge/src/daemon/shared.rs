@@ -1,6 +1,7 @@
 //! What all deliveries share.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use tokio::sync::{Notify, OwnedMutexGuard, Semaphore, watch};
 
 use super::Options;
 use super::profiles::Profiles;
+use super::socket_dir;
 use super::turn::Turns;
+use super::watchdog::Watchdog;
 use crate::journal::{Journal, MemberId};
 use crate::settings::Settings;
 use crate::state::StateDir;
@@ -31,6 +34,9 @@ pub(crate) struct Shared {
     /// One at a time types into a pane, also if two members are said to be in it.
     writers: Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>,
     pub(crate) turns: Turns,
+    pub(crate) watchdog: Watchdog,
+    /// Where sockets are, and notes of which process is which session.
+    pub(crate) sockets: Option<PathBuf>,
 }
 
 /// What a trouble is about.
@@ -70,6 +76,8 @@ impl Shared {
             },
             profiles: Profiles::new(options.workers_dir()),
             turns: Turns::new(options.runtime_dir.as_deref()),
+            watchdog: Watchdog::default(),
+            sockets: socket_dir(&options.state, options.runtime_dir.as_deref()).ok(),
             typing,
             marking: Semaphore::new(8),
             settings,

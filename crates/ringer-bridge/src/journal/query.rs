@@ -117,6 +117,40 @@ impl Journal {
         })
     }
 
+    /// The last message that a member got, if it has said nothing to anybody since. Nobody has to answer `but`, nor a
+    /// message of this summary.
+    pub(crate) fn unanswered(
+        &self,
+        member: &MemberId,
+        but: &str,
+        summary: &str,
+    ) -> Result<Option<Message>> {
+        self.read(|connection| {
+            let sql = format!(
+                "SELECT {} FROM messages WHERE team_dir = ?1 AND member = ?2 AND direction = 'in' \
+                 AND state = 'delivered' AND peer != ?3 AND summary IS NOT ?4 AND delivered_at > \
+                 coalesce((SELECT max(received_at) FROM messages WHERE team_dir = ?1 \
+                    AND (direction = 'out' AND member = ?2 OR direction = 'in' AND peer = ?2)), 0) \
+                 ORDER BY id DESC LIMIT 1",
+                Message::COLUMNS
+            );
+            let mut last = connection.prepare_cached(&sql)?;
+            let mut rows = last.query(params![member.dir(), member.name, but, summary])?;
+            rows.next()?.map(Message::from_row).transpose()
+        })
+    }
+
+    /// Changes whenever something is said or delivered on a team, but for what `but` says.
+    pub(crate) fn pulse(&self, team_dir: &Path, but: &str) -> Result<(i64, i64)> {
+        self.read(|connection| {
+            let mut last = connection.prepare_cached(
+                "SELECT coalesce(max(id), 0), coalesce(max(delivered_at), 0) FROM messages \
+                 WHERE team_dir = ?1 AND member != ?2 AND peer != ?2",
+            )?;
+            last.query_row(params![text(team_dir), but], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+    }
+
     /// Forgets messages that were done with before `then`, and returns how many. What is not
     /// delivered stays, however old, and so does what an inbox does not show as read yet.
     pub fn prune(&self, then: SystemTime, is_gone: impl Fn(&Path) -> bool) -> Result<usize> {

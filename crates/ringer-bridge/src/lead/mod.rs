@@ -20,6 +20,7 @@ use ringer_teams::{Entry, Known, LEAD, Mailbox, Structured, Team};
 use crate::error::Result;
 
 pub use self::handover::{Handover, take};
+pub(crate) use self::session::noted;
 pub use self::session::{Session, led_team};
 pub use self::waiter::{Waited, wait};
 

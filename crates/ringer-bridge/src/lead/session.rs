@@ -71,8 +71,7 @@ pub fn led_team(
         if let Some(team) = teams.iter().find(|team| is_lead(team, pid)) {
             return Some(team.clone());
         }
-        let noted = fs::read_to_string(file(dir, NOTE, pid)).ok();
-        if let Some(team) = noted.as_deref().and_then(of_session) {
+        if let Some(team) = noted(dir, pid).as_deref().and_then(of_session) {
             return Some(team);
         }
         let is_worker = |birth: &crate::roster::Birth| {
@@ -91,6 +90,11 @@ pub fn led_team(
         }
     }
     said.and_then(of_session)
+}
+
+/// The session that a process was noted to be.
+pub(crate) fn noted(dir: &Path, pid: u32) -> Option<String> {
+    fs::read_to_string(file(dir, NOTE, pid)).ok()
 }
 
 fn is_lead(team: &Team, pid: u32) -> bool {

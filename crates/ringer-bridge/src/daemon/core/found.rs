@@ -12,7 +12,17 @@ use super::super::visit::Visit;
 use super::super::watcher::Stage;
 use super::{COOLING, Core, now};
 
+/// What the watchdog's problems are about begins like this.
+const WATCHDOG: &str = "watchdog: ";
+
 impl Core {
+    /// Lets the watchdog have a look in a while.
+    pub(super) fn watch(&mut self) {
+        if let Some(every) = self.shared.settings().watchdog() {
+            self.jobs.start_at(Instant::now() + every, Job::Watch, now(Stage::Closed));
+        }
+    }
+
     pub(super) fn is_wanted(&self, job: &Job) -> bool {
         match job {
             Job::Visit(dir) => self.roster.on(dir).next().is_some(),
@@ -21,7 +31,7 @@ impl Core {
                 self.roster.find(&id.team_dir, &id.name).is_some()
             }
             Job::Follow => self.somebody_follows(),
-            Job::TakeOff(_) | Job::Leftovers(_) => true,
+            Job::TakeOff(_) | Job::Leftovers(_) | Job::Watch => true,
             Job::Receipts(_) => false,
         }
     }
@@ -32,6 +42,7 @@ impl Core {
             (Job::Read(_, owner), Finding::Mail(Mail { count: count @ 1.., asks })) => {
                 debug!(member = %owner.member, count, "new mail");
                 self.router.wake(&owner.member);
+                self.watch();
                 if asks {
                     self.jobs.start(Job::Requests(owner.member.clone()), now(Stage::Closed));
                 }
@@ -40,6 +51,15 @@ impl Core {
                 self.load_roster();
                 for dir in visits {
                     self.visit(dir, now(Stage::Closed));
+                }
+            }
+            (Job::Watch, Finding::Watched(round)) => {
+                self.problems.replace(
+                    WATCHDOG,
+                    round.troubles.into_iter().map(|(id, why)| (format!("{WATCHDOG}{id}"), why)),
+                );
+                if round.again {
+                    self.watch();
                 }
             }
             (Job::Requests(_), Finding::Requests(Some(again)))

@@ -86,6 +86,7 @@ impl Core {
             let id = MemberId::new(&leaving.team_dir, &leaving.name);
             self.jobs.start_at(Instant::now() + STRAGGLERS, Job::TakeOff(id), now(Stage::Closed));
         }
+        self.watch();
         if self.ready && self.somebody_follows() {
             self.jobs.start(Job::Follow, now(Stage::Closed));
         }

@@ -43,6 +43,8 @@ impl Core {
         }
         self.router.bury();
         self.catch_up(false);
+        // Tasks come without mail.
+        self.watch();
         let trouble = self.watcher.watching().trouble.is_some();
         let pause = if trouble { self.shared.settings().poll() } else { SWEEP };
         self.next_sweep = Instant::now() + pause;
