@@ -6,6 +6,8 @@
 mod crowd;
 mod lead;
 mod leading;
+#[path = "../scene/leads.rs"]
+mod leads;
 mod native;
 mod round_trip;
 #[path = "../scene/mod.rs"]

@@ -5,14 +5,14 @@
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ringer_testkit::{Tmux, Worker, World, command, put, wait_for, zellij_program};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) const TEAM: &str = "exo-root";
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,26 +45,6 @@ impl Scene {
         let scene = Self { world, team: TEAM.to_owned(), tmux, prefix: Vec::new() };
         scene.settings(QUICK);
         scene
-    }
-
-    /// A lead starts in a directory, as the newest Claude Code does it: the process of this test leads the team.
-    pub(crate) fn lead_starts(&self, team: &str, created: i64, cwd: &Path) {
-        let dir = self.world.team_dir(team);
-        fs::create_dir_all(&dir).unwrap();
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
-        let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-        let config = json!({
-            "name": team, "createdAt": created, "leadAgentId": format!("team-lead@{team}"),
-            "leadSessionId": format!("{team}-id"),
-            "leadProcess": {"pid": std::process::id(), "procStart": started},
-            "members": [{"agentId": format!("team-lead@{team}"), "name": "team-lead", "cwd": cwd}],
-        });
-        put(&dir.join("config.json"), &config.to_string());
-    }
-
-    /// It ends, and its team with it.
-    pub(crate) fn lead_ends(&self, team: &str) {
-        fs::remove_dir_all(self.world.team_dir(team)).unwrap();
     }
 
     /// Where the settings are.

@@ -4,6 +4,8 @@
 
 mod departing;
 mod following;
+#[path = "../scene/leads.rs"]
+mod leads;
 #[path = "../scene/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod scene;

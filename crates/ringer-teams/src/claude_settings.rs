@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::json::{Array, NotWhole, Object, pretty, string};
+use crate::pointer::{at, change, ensure, keys};
+
+pub use crate::pointer::pointer;
 
 /// What is to be in the settings.
 #[derive(Debug, Clone, Default)]
@@ -202,68 +205,8 @@ fn without_hooks(raw: &str, is_ours: &impl Fn(&str) -> bool) -> Result<String, N
     Ok(entries.with_items(left.iter().map(String::as_str), 3))
 }
 
-/// A path of keys in one word, as JSON pointers have it, but for the slash in front.
-pub fn pointer(keys: &[&str]) -> String {
-    let escaped = keys.iter().map(|key| key.replace('~', "~0").replace('/', "~1"));
-    escaped.collect::<Vec<_>>().join("/")
-}
-
-fn keys(pointer: &str) -> Vec<String> {
-    pointer.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect()
-}
-
 fn is_same(text: &str, value: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|there| there == *value)
-}
-
-/// The text of what stands at a path of keys.
-fn at(text: &str, path: &[&str]) -> Result<Option<String>, NotWhole> {
-    let mut raw = text.to_owned();
-    for key in path {
-        let Some(next) = Object::parse(&raw)?.get(key).map(str::to_owned) else {
-            return Ok(None);
-        };
-        raw = next;
-    }
-    Ok(Some(raw))
-}
-
-/// The text with what stands at a path changed.
-fn change(
-    text: &str,
-    path: &[&str],
-    edit: &dyn Fn(&str) -> Result<String, NotWhole>,
-) -> Result<String, NotWhole> {
-    let Some((key, below)) = path.split_first() else {
-        return edit(text);
-    };
-    let object = Object::parse(text)?;
-    let Some(raw) = object.get(key) else {
-        return Ok(text.to_owned());
-    };
-    let changed = change(raw, below, edit)?;
-    Ok(if changed == raw { text.to_owned() } else { object.with(key, &changed) })
-}
-
-/// The text with an object or array at the end of a path, made if it is not there.
-fn ensure(
-    text: &str,
-    path: &[&str],
-    empty: &str,
-    created: &mut Vec<String>,
-) -> Result<String, NotWhole> {
-    let mut text = text.to_owned();
-    for depth in 1..=path.len() {
-        let (here, above) = (&path[..depth], &path[..depth - 1]);
-        if at(&text, here)?.is_none() {
-            let value = if depth == path.len() { empty } else { "{}" };
-            text = change(&text, above, &|raw| {
-                Ok(Object::parse(raw)?.with_at(path[depth - 1], value, depth))
-            })?;
-            created.push(pointer(here));
-        }
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

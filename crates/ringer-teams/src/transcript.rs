@@ -1,6 +1,7 @@
 //! What a session of Claude Code has written down of itself: whether a turn goes on.
 //!
-//! Owns finding the file, and reading the end of it. Never writes there.
+//! Owns finding the file, and reading the end of it. Never writes there. Newer versions say it themselves: see
+//! `session`.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::session::Activity;
 use crate::team::ClaudeDir;
 
 /// So much of the end is read. Results of tools can be long, and what comes after one is short.
@@ -17,17 +19,6 @@ const END: u64 = 512 * 1024;
 /// Old versions do not write down whether more is to come after what the model said. If nothing came for so long,
 /// nothing will.
 const SETTLED: Duration = Duration::from_secs(30);
-
-/// How a session is, as far as its transcript tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activity {
-    /// It waits for its user, or for mail.
-    AtRest,
-    /// A turn goes on.
-    Working,
-    /// That cannot be told.
-    Unknown,
-}
 
 /// A session's transcript, as it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! What all deliveries share.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use tokio::sync::{Notify, OwnedMutexGuard, Semaphore, watch};
 
 use super::Options;
 use super::profiles::Profiles;
-use super::socket_dir;
 use super::turn::Turns;
 use super::watchdog::Watchdog;
 use crate::journal::{Journal, MemberId};
@@ -35,8 +33,6 @@ pub(crate) struct Shared {
     writers: Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>,
     pub(crate) turns: Turns,
     pub(crate) watchdog: Watchdog,
-    /// Where sockets are, and notes of which process is which session.
-    pub(crate) sockets: Option<PathBuf>,
 }
 
 /// What a trouble is about.
@@ -77,7 +73,6 @@ impl Shared {
             profiles: Profiles::new(options.workers_dir()),
             turns: Turns::new(options.runtime_dir.as_deref()),
             watchdog: Watchdog::default(),
-            sockets: socket_dir(&options.state, options.runtime_dir.as_deref()).ok(),
             typing,
             marking: Semaphore::new(8),
             settings,

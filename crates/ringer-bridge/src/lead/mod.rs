@@ -20,7 +20,6 @@ use ringer_teams::{Entry, Known, LEAD, Mailbox, Structured, Team};
 use crate::error::Result;
 
 pub use self::handover::{Handover, take};
-pub(crate) use self::session::noted;
 pub use self::session::{Session, led_team};
 pub use self::waiter::{Waited, wait};
 

@@ -93,7 +93,7 @@ pub fn led_team(
 }
 
 /// The session that a process was noted to be.
-pub(crate) fn noted(dir: &Path, pid: u32) -> Option<String> {
+fn noted(dir: &Path, pid: u32) -> Option<String> {
     fs::read_to_string(file(dir, NOTE, pid)).ok()
 }
 
