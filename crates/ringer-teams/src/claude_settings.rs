@@ -20,7 +20,7 @@ pub struct Wanted {
     pub env: Vec<(String, String)>,
     /// Rules for what is allowed without asking.
     pub allow: Vec<String>,
-    /// Anything else, each at its [`pointer`]; what is there is replaced, and comes back.
+    /// Anything else, each at its [`pointer()`]; what is there is replaced, and comes back.
     pub fields: Vec<(String, Value)>,
 }
 
