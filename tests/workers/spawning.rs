@@ -50,7 +50,7 @@ fn many_at_once_have_names_of_their_own() {
     let output = spawn().output().unwrap();
     let words = said(&output);
     assert_eq!(output.status.code(), Some(1), "{words}");
-    let why = format!("error: team `{TEAM}` has 10 workers already, and no more are allowed");
+    let why = format!("error: team `{TEAM}` has 10 of at most 10 workers: 5 more is too many");
     assert!(words.contains(&why) && words.contains("spawn.max_workers"), "{words}");
     let hosts: Vec<i32> = all.iter().map(|name| scene.pid(name, "process")).collect();
     scene.run(&["remove", "--all", "--team", TEAM]);

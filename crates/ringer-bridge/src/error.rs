@@ -100,10 +100,14 @@ pub enum Error {
         open: Vec<String>,
     },
     /// No more workers are wanted on the team.
-    #[error("team `{team}` has {limit} workers already, and no more are allowed")]
+    #[error("team `{team}` has {there} of at most {limit} workers: {wanted} more is too many")]
     TooManyWorkers {
         /// The team.
         team: String,
+        /// How many there are.
+        there: usize,
+        /// How many more were wanted.
+        wanted: usize,
         /// How many are allowed.
         limit: usize,
     },

@@ -109,7 +109,8 @@ impl Roster {
         state.edit(FILE, |roster: &mut Self| {
             let workers = roster.on(team.dir()).filter(|m| m.birth.is_some() && !m.leads).count();
             if let Some(limit) = wish.limit.filter(|limit| workers >= *limit) {
-                return Err(Error::TooManyWorkers { team: team.name().to_owned(), limit });
+                let team = team.name().to_owned();
+                return Err(Error::TooManyWorkers { team, there: workers, wanted: 1, limit });
             }
             let is_taken = |name: &str| is_taken(name) || roster.find(team.dir(), name).is_some();
             let name = if wish.exact && is_taken(wish.name) {

@@ -228,9 +228,11 @@ impl From<ringer_bridge::Error> for Failure {
                 };
                 failure.hint(&hint).detail("open", json!(open))
             }
-            E::TooManyWorkers { limit, .. } => failure
+            E::TooManyWorkers { limit, there, wanted, .. } => failure
                 .hint("end one with `ringer stop NAME`, or raise spawn.max_workers in config.toml")
-                .detail("limit", json!(limit)),
+                .detail("limit", json!(limit))
+                .detail("workers", json!(there))
+                .detail("wanted", json!(wanted)),
             E::NewerJournal { .. } => failure.hint("use the Ringer that wrote it, or a newer one"),
             _ => failure,
         }

@@ -20,7 +20,7 @@ pub struct Life {
     pub name: String,
     /// What kind of worker it was.
     pub profile: String,
-    /// The process of its host.
+    /// Its process.
     pub pid: u32,
     /// When it was started; milliseconds since 1970.
     pub started_at: i64,
@@ -40,7 +40,7 @@ impl Journal {
                 "INSERT OR REPLACE INTO workers (id, team, name, profile, pid, started_at) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
-            let pid = birth.host.pid();
+            let pid = birth.process.as_ref().unwrap_or(&birth.host).pid();
             born.execute(params![birth.id, entry.team, entry.name, profile, pid, birth.at])?;
             Ok(())
         })

@@ -140,10 +140,7 @@ impl Wanted {
         let there = roster.on(self.team.dir()).filter(|m| m.birth.is_some() && !m.leads).count();
         if there + self.count > self.max_workers {
             let (team, limit) = (self.team.name().to_owned(), self.max_workers);
-            let failure = Failure::from(Error::TooManyWorkers { team, limit });
-            return Err(failure
-                .detail("workers", json!(there))
-                .detail("wanted", json!(self.count)));
+            return Err(Error::TooManyWorkers { team, there, wanted: self.count, limit }.into());
         }
         let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
