@@ -210,9 +210,14 @@ impl Roster {
         })
     }
 
-    /// Moves a member to another team, where it gets a number behind its name if somebody else has that. What it is
-    /// now; nothing if it is not there any more.
-    pub fn relocate(state: &StateDir, id: &MemberId, to: &Team) -> Result<Option<RosterEntry>> {
+    /// Moves a member to another team, where it gets a number behind its name if somebody else has that, and goes by
+    /// another rule from then on if there is one. What it is now; nothing if it is not there any more.
+    pub fn relocate(
+        state: &StateDir,
+        id: &MemberId,
+        to: &Team,
+        rule: Option<&Follows>,
+    ) -> Result<Option<RosterEntry>> {
         state.edit(FILE, |roster: &mut Self| {
             let Some(at) = roster.members.iter().position(|m| m.is(&id.team_dir, &id.name)) else {
                 return Ok(None);
@@ -229,6 +234,9 @@ impl Roster {
             entry.former.drain(..surplus);
             (entry.team_dir, entry.team) = (to.dir().display().to_string(), to.name().to_owned());
             entry.name = name;
+            if let Some(rule) = rule {
+                entry.follows = rule.clone();
+            }
             roster.put(entry.clone(), None);
             Ok(Some(entry))
         })

@@ -32,8 +32,15 @@ pub(crate) fn follow(claude: &ClaudeDir, shared: &Shared) -> Result<Vec<PathBuf>
         let current = entry.id().team_dir;
         let chosen = entry.follows.choose(&teams, &roster, &current, settings.place.two_leads);
         if let Some(team) = chosen.filter(|team| team.dir() != current)
-            && let Some(moved) =
-                relocate(claude, &shared.state, &shared.journal, &settings, &entry.id(), team)?
+            && let Some(moved) = relocate(
+                claude,
+                &shared.state,
+                &shared.journal,
+                &settings,
+                &entry.id(),
+                team,
+                None,
+            )?
         {
             info!(member = %entry.id(), team = team.name(), "follows its lead");
             visits.push(moved.id().team_dir);
@@ -42,16 +49,18 @@ pub(crate) fn follow(claude: &ClaudeDir, shared: &Shared) -> Result<Vec<PathBuf>
     Ok(visits)
 }
 
-/// Moves a member to another team, with what the settings say of its mail; what it is there, if it was there still.
-pub(crate) fn relocate(
+/// Moves a member to another team, with what the settings say of its mail; what it is there, if it was there still. By
+/// another rule from then on, if there is one: both at once, or a daemon would take it back in between.
+fn relocate(
     claude: &ClaudeDir,
     state: &StateDir,
     journal: &Journal,
     settings: &Settings,
     id: &MemberId,
     to: &Team,
+    rule: Option<&Follows>,
 ) -> Result<Option<RosterEntry>> {
-    let Some(entry) = Roster::relocate(state, id, to)? else {
+    let Some(entry) = Roster::relocate(state, id, to, rule)? else {
         return Ok(None);
     };
     let old = team_of(claude, id)?;
@@ -77,13 +86,9 @@ pub fn move_to(
     to: &Team,
     follows: &Follows,
 ) -> Result<Option<RosterEntry>> {
-    // The rule first: else a daemon could take it back at once.
-    if Roster::change(state, id, |entry| entry.follows = follows.clone())?.is_none() {
-        return Ok(None);
-    }
     if to.dir() == id.team_dir {
-        return Ok(Roster::load(state)?.find(&id.team_dir, &id.name).cloned());
+        return Roster::change(state, id, |entry| entry.follows = follows.clone());
     }
     let journal = Journal::open(state)?;
-    relocate(claude, state, &journal, settings, id, to)
+    relocate(claude, state, &journal, settings, id, to, Some(follows))
 }
