@@ -92,7 +92,7 @@ fn of_two_leads_in_a_directory_the_newest_counts_and_status_says_so() {
     assert_eq!(scene.spawn(&[], "w").0, Some(0));
     scene.lead_starts("session-two", 2, &work);
     scene.wait("it to go to the newest", || scene.members("session-two") == ["w"]);
-    assert!(scene.members("session-one").is_empty());
+    scene.wait("it to leave the older", || scene.members("session-one").is_empty());
     let status = scene.run(&["status"]);
     let words = format!("2 live leads in {}: session-two, session-one", work.display());
     assert!(status.contains(&words) && status.contains("ringer move"), "{status}");
