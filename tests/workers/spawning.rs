@@ -149,6 +149,27 @@ fn within_tmux_it_is_a_pane_that_closes_with_it_and_takes_no_focus() {
 }
 
 #[test]
+fn within_tmux_no_pane_is_split_that_has_no_room_for_two() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let pane = scene.tmux.run(&["display-message", "-p", "#{pane_id}"]).unwrap();
+    let mut spawn = scene.ringer(&["spawn", "shell", "--name", "w", "--count", "5", "--", "cat"]);
+    spawn.env("TMUX", format!("{},1,0", scene.tmux.socket())).env("TMUX_PANE", &pane);
+    let output = spawn.output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let sizes = "#{window_id} #{pane_width} #{pane_height}";
+    let panes = scene.tmux.run(&["list-panes", "-a", "-F", sizes]).unwrap();
+    assert_eq!(panes.lines().count(), 6, "{panes}");
+    for line in panes.lines() {
+        let sides: Vec<usize> = line.split(' ').skip(1).map(|side| side.parse().unwrap()).collect();
+        assert!(sides[0] >= 80 && sides[1] >= 24, "{panes}");
+    }
+    let active = scene.tmux.run(&["display-message", "-p", "#{pane_id}"]).unwrap();
+    assert_eq!(active, pane, "the focus stays");
+    scene.run(&["remove", "--all", "--team", TEAM]);
+}
+
+#[test]
 fn within_zellij_it_is_a_pane_that_closes_with_it() {
     let scene = Scene::new();
     let _daemon = scene.start();

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::address::Address;
 use crate::fault::Fault;
@@ -12,6 +13,9 @@ use crate::fault::Fault;
 /// A pane is split only if both halves have at least so many columns and rows.
 const COLUMNS: usize = 80;
 const ROWS: usize = 24;
+
+/// Several may be wanted at once, and how much room there is depends on the one before.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A multiplexer that somebody works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,22 +45,25 @@ impl Multiplexer {
 
     /// Runs a program in a new pane, which closes with it; where that is. The focus stays where it is.
     pub fn open(&self, words: &[String], cwd: &Path) -> Result<Address, Fault> {
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         match self {
             Self::Tmux { socket, pane } => {
-                let ask = ["display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}"];
-                let size = run("tmux", tmux(socket).args(ask))?;
-                let mut sides = size.split_whitespace().filter_map(|side| side.parse().ok());
-                let (columns, rows): (usize, usize) =
-                    (sides.next().unwrap_or(0), sides.next().unwrap_or(0));
-                let how: &[&str] = if columns > 2 * COLUMNS {
-                    &["split-window", "-h"]
+                let ask = "#{pane_width} #{pane_height} #{window_id}";
+                let said =
+                    run("tmux", tmux(socket).args(["display-message", "-p", "-t", pane, ask]))?;
+                let mut said = said.split_whitespace();
+                let mut side = || said.next().and_then(|side| side.parse().ok()).unwrap_or(0_usize);
+                let (columns, rows) = (side(), side());
+                let (how, beside): (&[&str], &str) = if columns > 2 * COLUMNS {
+                    (&["split-window", "-h"], pane)
                 } else if rows > 2 * ROWS {
-                    &["split-window", "-v"]
+                    (&["split-window", "-v"], pane)
                 } else {
-                    &["new-window", "-a"]
+                    // A window is put behind a window: tmux takes no pane for that.
+                    (&["new-window", "-a"], said.next().unwrap_or_default())
                 };
                 let mut command = tmux(socket);
-                command.args(how).args(["-d", "-P", "-F", "#{pane_id}", "-t", pane, "-c"]);
+                command.args(how).args(["-d", "-P", "-F", "#{pane_id}", "-t", beside, "-c"]);
                 command.arg(cwd).arg("--").args(words);
                 let pane = run("tmux", &mut command)?;
                 Ok(Address::Tmux { socket: Some(socket.clone()), pane })
