@@ -106,12 +106,13 @@ pub(crate) fn finish(
     }
     let deadline = Instant::now() + limit;
     loop {
-        let there = workers()?;
-        let gone: Vec<String> = asked
-            .keys()
-            .filter(|name| !there.iter().any(|entry| entry.name == **name))
-            .cloned()
-            .collect();
+        let roster = Roster::load(&context.state)?;
+        // Who is struck off the roster still stands in `config.json` for a moment.
+        let is_there = |name: &str| {
+            let mut leaving = roster.leaving.iter().filter(|one| one.team_dir == team.dir());
+            roster.find(team.dir(), name).is_some() || leaving.any(|one| one.name == name)
+        };
+        let gone: Vec<String> = asked.keys().filter(|name| !is_there(name)).cloned().collect();
         for name in gone {
             asked.remove(&name);
             progress(&format!("{name}: ended"));
