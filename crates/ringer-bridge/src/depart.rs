@@ -23,6 +23,7 @@ use crate::journal::{Intake, Journal, MemberId, Message};
 use crate::post::{Letter, post};
 use crate::roster::{Roster, RosterEntry};
 use crate::state::StateDir;
+use crate::turn::forget_said;
 
 /// What a message says that brings back what was not delivered.
 pub const NOT_DELIVERED: &str = "not delivered: worker ended";
@@ -59,6 +60,7 @@ pub fn depart(
         all += give_back(claude, state, &journal, &former, why)?;
     }
     journal.ended(entry, why, SystemTime::now())?;
+    forget_said(state, &id)?;
     if Roster::strike_if(state, is_it)?.is_empty() {
         return Ok(all);
     }

@@ -9,10 +9,11 @@ use ringer_panes::{Payload, Profile};
 
 use crate::daemon::Client;
 use crate::error::Result;
-use crate::journal::{Direction, Filter, Journal, Message, State};
+use crate::journal::{Direction, Filter, Journal, MemberId, Message, State};
 use crate::render::{SECOND_COPY, render};
 use crate::roster::Roster;
 use crate::speaker::Speaker;
+use crate::state::StateDir;
 
 impl Speaker {
     /// The worker was given this prompt: whatever message it is, or has in it, has arrived. Their number.
@@ -107,8 +108,7 @@ impl Speaker {
 
     /// What the model had said is of no interest once the mail is settled.
     fn forget_said(&self) -> Result<()> {
-        let key = self.id().to_string();
-        self.state.change(SAID, |all: &mut BTreeMap<String, String>| drop(all.remove(&key)))
+        forget_said(&self.state, &self.id())
     }
 
     /// It would find out by itself, sooner or later; now is better.
@@ -161,6 +161,16 @@ fn is_in(message: &Message, prompt: &str, template: &str, profile: &Profile) -> 
 
 /// What models had said when they were asked with mail, for each worker.
 const SAID: &str = "said.json";
+
+/// Forgets what a worker's model had said. Of one that has ended too: the next one of that name has said nothing yet.
+pub(crate) fn forget_said(state: &StateDir, id: &MemberId) -> Result<()> {
+    let key = id.to_string();
+    let known: BTreeMap<String, String> = state.load(SAID)?;
+    if known.contains_key(&key) {
+        state.change(SAID, |all: &mut BTreeMap<String, String>| drop(all.remove(&key)))?;
+    }
+    Ok(())
+}
 
 /// The last part of a text, enough to know it by.
 fn tail(text: &str) -> &str {
