@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ringer_testkit::{Lead, Writing};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -109,6 +110,36 @@ fn what_was_left_while_no_daemon_ran_is_cleared_away_when_one_starts() {
     scene.wait("the end", is_over);
     scene.wait("the mail", || scene.told(TEAM).iter().any(|text| text.contains("ANYBODY THERE?")));
     assert_eq!(files_left(&scene), [""; 0]);
+}
+
+#[test]
+fn what_came_for_a_worker_when_it_had_ended_goes_back_when_a_daemon_starts() {
+    let scene = Scene::new();
+    let daemon = scene.start();
+    assert_eq!(scene.spawn(&HERE, "w").0, Some(0));
+    assert_eq!(scene.spawn(&HERE, "v").0, Some(0));
+    scene.send("w", "IN TIME");
+    scene.wait("it to arrive", || scene.texts("w").len() == 1);
+    let (worker, host) = (scene.pid("w", "process"), scene.pid("w", "host"));
+    drop(daemon);
+    kill(worker, Signal::KILL);
+    scene.wait("its host to end", || !runs(host));
+    assert_eq!(scene.members(TEAM), ["v"]);
+    // By a Claude Code that had looked who is there a moment ago. Another name is somebody else's.
+    let write = |name: &str, text: &str| {
+        let message = json!({"text": text, "summary": "s"});
+        let lead = Lead::new(Writing::Rename).to(&scene.world.inbox(TEAM, name), &[message]);
+        lead.send(&scene.world).unwrap();
+    };
+    write("w", "TOO LATE");
+    write("somebody", "NOT OURS");
+    let _daemon = scene.start();
+    scene.wait("the mail", || !scene.told(TEAM).is_empty());
+    let back = "not delivered: worker ended (it had ended before)\n\
+                w did not get this message of yours:\n\n1. s\nTOO LATE";
+    assert_eq!(scene.told(TEAM), [back]);
+    scene.run(&["stop", "v"]);
+    assert_eq!(scene.told(TEAM), [back]);
 }
 
 #[test]

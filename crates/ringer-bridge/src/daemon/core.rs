@@ -71,6 +71,8 @@ pub(crate) struct Left {
     members: Vec<MemberId>,
     /// Members that were asked to shut down, lately.
     asked: Vec<MemberId>,
+    /// Workers that ended lately.
+    ended: Vec<MemberId>,
     /// Inboxes with messages of ours.
     inboxes: Vec<PathBuf>,
 }
@@ -319,6 +321,9 @@ impl Core {
                 }
                 for member in left.asked {
                     self.jobs.start(Job::Requests(member), now(Stage::Closed));
+                }
+                for member in left.ended {
+                    self.jobs.start(Job::Leftovers(member), now(Stage::Closed));
                 }
                 for path in left.inboxes {
                     self.jobs.start(Job::Receipts(path), now(Stage::Closed));

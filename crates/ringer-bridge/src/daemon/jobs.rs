@@ -207,8 +207,13 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
             Finding::Done
         }
         Job::Leftovers(id) => {
-            // Who has the name now gets its mail.
-            if Roster::load(&shared.state)?.find(&id.team_dir, &id.name).is_none() {
+            // Who has the name now gets its mail. One of ours that is not on the roster is about to be taken off.
+            let roster = Roster::load(&shared.state)?;
+            let team = team_of(claude, id)?;
+            let member = team.as_ref().and_then(|team| team.config.member(&id.name));
+            let is_taken = roster.find(&id.team_dir, &id.name).is_some()
+                || member.is_some_and(|member| !member.is_synthetic());
+            if !is_taken {
                 give_back(claude, &shared.state, journal, id, "it had ended before")?;
             }
             Finding::Done

@@ -4,6 +4,8 @@
 
 use std::time::SystemTime;
 
+use jiff::Timestamp;
+use ringer_teams::ClaudeDir;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -13,19 +15,26 @@ use super::super::shared::blocking;
 use super::super::watcher::Stage;
 use super::{Core, Event, Left, SWEEP, now};
 use crate::error::Result;
+use crate::journal::{Journal, Life, MemberId};
 use crate::roster::Roster;
+
+/// Workers that have ended are looked at again for so long, and so many of them.
+const LATELY_MS: i64 = 24 * 60 * 60 * 1000;
+const LAST: u32 = 100;
 
 impl Core {
     /// What the journal says is still to be done, whoever left it undone. Who was asked something by then
     /// need be found only once: later it is seen as it comes.
     pub(super) fn catch_up(&self, at_first: bool) {
         let (journal, events) = (self.shared.journal.clone(), self.events.clone());
+        let claude = self.claude.clone();
         tokio::spawn(async move {
             let left = blocking(move || -> Result<_> {
                 let mut members = journal.members_with_mail()?;
                 members.extend(journal.members_with_marks()?);
                 let asked = if at_first { journal.asked_to_shut_down()? } else { Vec::new() };
-                Ok(Left { members, asked, inboxes: journal.inboxes_with_receipts_due()? })
+                let ended = if at_first { lately_ended(&journal, &claude)? } else { Vec::new() };
+                Ok(Left { members, asked, ended, inboxes: journal.inboxes_with_receipts_due()? })
             });
             events.send(Event::Left(left.await)).await.ok();
         });
@@ -64,4 +73,14 @@ impl Core {
             }
         });
     }
+}
+
+/// Workers that ended lately, on teams that are there: somebody may have written to one in that very moment, while no
+/// daemon ran that could have seen to it.
+fn lately_ended(journal: &Journal, claude: &ClaudeDir) -> Result<Vec<MemberId>> {
+    let since = Timestamp::now().as_millisecond() - LATELY_MS;
+    let lives = journal.ended_workers(LAST)?.into_iter();
+    let lately = lives.filter(|life| life.ended_at.is_some_and(|at| at > since));
+    let member = |life: Life| Some(MemberId::new(claude.team(&life.team).ok()?.dir(), &life.name));
+    Ok(lately.filter_map(member).collect())
 }
