@@ -1,11 +1,14 @@
 //! Children of tests: started in one place, and gone when the test is.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A command to run.
 #[expect(clippy::disallowed_methods, reason = "the one place where tests start programs")]
@@ -84,4 +87,34 @@ pub fn wait_for<T>(what: &str, limit: Duration, condition: impl Fn() -> Option<T
         }
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// The processes that have this variable in their environment, and have not ended.
+pub(crate) fn processes_with(name: &str, value: &Path) -> Vec<Pid> {
+    let wanted = format!("{name}={}", value.display());
+    let is_one = |process: &Path| {
+        // Of a process that has ended, nothing can be read any more.
+        let environment = fs::read(process.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes())
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .map(|entry| entry.path())
+        .filter(|process| is_one(process))
+        .filter_map(|process| process.file_name()?.to_str()?.parse().ok())
+        .filter_map(Pid::from_raw)
+        .collect()
+}
+
+/// Kills them all.
+pub(crate) fn end_all_with(name: &str, value: &Path) {
+    // Again and again, since they may start others meanwhile.
+    let gone = || {
+        let there = processes_with(name, value);
+        for process in &there {
+            kill_process(*process, Signal::KILL).ok();
+        }
+        there.is_empty().then_some(())
+    };
+    wait_for("everybody to end", Duration::from_secs(10), gone).ok();
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::command;
+use crate::process::{command, end_all_with};
 
 /// Directories of a test's own, gone with it.
 #[derive(Debug)]
@@ -100,6 +100,13 @@ impl World {
             .env("TMUX_TMPDIR", self.path())
             .current_dir(self.work());
         command
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // Workers that were spawned outlive who asked for them, and a test that fails.
+        end_all_with("RINGER_STATE_DIR", &self.path().join("state/ringer"));
     }
 }
 

@@ -5,12 +5,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Result;
-use rustix::process::{Pid, Signal, kill_process};
 
-use crate::process::wait_for;
+use crate::process::end_all_with;
+
+const HOME: &str = "HOME";
 
 /// A home directory. Dropping it ends everyone who lives there.
 #[derive(Debug)]
@@ -28,46 +28,23 @@ impl Home {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
-
-    /// The processes of those who live there and have not ended yet.
-    fn inhabitants(&self) -> Vec<Pid> {
-        let wanted = format!("HOME={}", self.0.display());
-        let lives_here = |process: &Path| {
-            // Of a process that has ended, nothing can be read any more.
-            let environment = fs::read(process.join("environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes())
-        };
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        processes
-            .map(|entry| entry.path())
-            .filter(|process| lives_here(process))
-            .filter_map(|process| process.file_name()?.to_str()?.parse().ok())
-            .filter_map(Pid::from_raw)
-            .collect()
-    }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // Again and again, since they may start others meanwhile.
-        let empty = || {
-            let there = self.inhabitants();
-            for process in &there {
-                kill_process(*process, Signal::KILL).ok();
-            }
-            there.is_empty().then_some(())
-        };
-        wait_for("an agent to end", Duration::from_secs(10), empty).ok();
+        end_all_with(HOME, &self.0);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{Running, command};
+    use crate::process::{Running, command, processes_with, wait_for};
+    use std::time::Duration;
 
     #[test]
     fn nobody_stays_behind() {
+        let inhabitants = |home: &Path| processes_with(HOME, home);
         let dir = tempfile::tempdir().unwrap();
         let home = Home::below(dir.path()).unwrap();
         let elsewhere = Home::below(&dir.path().join("elsewhere")).unwrap();
@@ -75,12 +52,13 @@ mod tests {
             let mut command = command("sleep");
             command.arg("60").env("HOME", home.path());
             let running = Running::start(&mut command).unwrap();
-            wait_for("it to run", Duration::from_secs(10), || home.inhabitants().pop()).unwrap();
+            wait_for("it to run", Duration::from_secs(10), || inhabitants(home.path()).pop())
+                .unwrap();
             running
         };
         let (_ended, _stays) = (sleep(&home), sleep(&elsewhere));
         drop(home);
-        assert!(Home(dir.path().join("home")).inhabitants().is_empty());
-        assert_eq!(elsewhere.inhabitants().len(), 1);
+        assert!(inhabitants(&dir.path().join("home")).is_empty());
+        assert_eq!(inhabitants(elsewhere.path()).len(), 1);
     }
 }
