@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod books;
+mod census;
 mod departing;
 mod following;
 #[path = "../scene/leads.rs"]
 mod leads;
+mod mayhem;
 #[path = "../scene/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod scene;
@@ -86,7 +89,7 @@ pub(crate) fn runs(pid: i32) -> bool {
 pub(crate) fn files_left(scene: &Scene) -> Vec<String> {
     let all = fs::read_dir(scene.state()).unwrap().flatten();
     let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let known = ["daemon", "journal", "roster", "control.sock", "broadcasts"];
+    let known = ["daemon", "journal", "roster", "control.sock", "broadcasts", "said"];
     names.filter(|name| !known.iter().any(|known| name.starts_with(known))).collect()
 }
 

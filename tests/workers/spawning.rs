@@ -157,11 +157,11 @@ fn within_tmux_no_pane_is_split_that_has_no_room_for_two() {
     spawn.env("TMUX", format!("{},1,0", scene.tmux.socket())).env("TMUX_PANE", &pane);
     let output = spawn.output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
-    let sizes = "#{window_id} #{pane_width} #{pane_height}";
-    let panes = scene.tmux.run(&["list-panes", "-a", "-F", sizes]).unwrap();
+    let format = "#{pane_width} #{pane_height}";
+    let panes = scene.tmux.run(&["list-panes", "-a", "-F", format]).unwrap();
     assert_eq!(panes.lines().count(), 6, "{panes}");
     for line in panes.lines() {
-        let sides: Vec<usize> = line.split(' ').skip(1).map(|side| side.parse().unwrap()).collect();
+        let sides: Vec<usize> = line.split(' ').map(|side| side.parse().unwrap()).collect();
         assert!(sides[0] >= 80 && sides[1] >= 24, "{panes}");
     }
     let active = scene.tmux.run(&["display-message", "-p", "#{pane_id}"]).unwrap();
