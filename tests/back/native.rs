@@ -2,22 +2,12 @@
 
 use std::fs;
 
-use ringer_testkit::{Agent, Turn, put};
+use ringer_testkit::{Turn, put};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, agree, ask_to_shut_down, notify};
 
 const VERSION: &str = "2.1.325";
-
-/// Says how Gemini CLI is started here: the one that `gemini` names, for Claude Code's environment.
-fn profile(stage: &Stage, agent: &Agent) {
-    let dir = stage.scene.settings_file().with_file_name("workers");
-    fs::create_dir_all(&dir).unwrap();
-    let command: Vec<String> = [&[agent.program.display().to_string()], &agent.args[..]].concat();
-    let env = agent.env.iter().map(|(name, value)| format!("{name} = {}\n", json!(value)));
-    let text = format!("command = {}\n[env]\n{}", json!(command), env.collect::<String>());
-    put(&dir.join("gemini.toml"), &text);
-}
 
 fn spawn(name: &str, prompt: &str) -> Turn {
     Turn::call(
@@ -35,7 +25,7 @@ fn panes(stage: &Stage) -> Vec<String> {
 fn claude_spawns_gemini_itself() {
     let stage = Stage::new(VERSION, &["init", "--spawn"]);
     let gemini = stage.gemini("gemini");
-    profile(&stage, &gemini);
+    stage.profile("gemini", &gemini);
     gemini.model.queue([notify("success", "FIRST TASK DONE"), Turn::say("reported")]);
     let before = panes(&stage);
     stage.claude.act([spawn("gemini-one", "FIRST PROMPT: count the files")]).unwrap();

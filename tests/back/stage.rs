@@ -80,6 +80,27 @@ impl Stage {
         Seat::take(&self.scene, kind, &program)
     }
 
+    /// Says how workers of this kind are started here: as this agent, in Claude Code's environment or anybody's.
+    pub(crate) fn profile(&self, kind: &str, agent: &Agent) {
+        let dir = self.scene.settings_file().with_file_name("workers");
+        fs::create_dir_all(&dir).unwrap();
+        let command = [&[agent.program.display().to_string()], &agent.args[..]].concat();
+        let env = agent.env.iter().map(|(name, value)| format!("{name} = {}\n", json!(value)));
+        let text = format!("command = {}\n[env]\n{}", json!(command), env.collect::<String>());
+        put(&dir.join(format!("{kind}.toml")), &text);
+    }
+
+    /// Somebody starts a worker in the lead's directory with `ringer spawn`, which says this.
+    pub(crate) fn spawn(&self, words: &[&str]) -> String {
+        let mut spawn = self.scene.ringer(&[&["spawn"], words].concat());
+        // The worker may be one who looks at the same variable.
+        spawn.env_remove("CLAUDE_CONFIG_DIR").env("RINGER_CLAUDE_DIR", self.scene.world.claude());
+        spawn.env("XDG_RUNTIME_DIR", self.safe.path()).current_dir(self.claude.work());
+        let output = spawn.output().unwrap();
+        assert!(output.status.success(), "ringer spawn {words:?}: {}", crate::scene::said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     fn give_tools(&self, name: &str) {
         let file = self.scene.world.path().join(name).join("home/.gemini/settings.json");
         let mut settings: Value =

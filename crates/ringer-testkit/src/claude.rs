@@ -13,6 +13,7 @@ use crate::agents::{environment, settle};
 use crate::model::{Model, Turn};
 use crate::npm::npm_package;
 use crate::process::{command, wait_for};
+use crate::tmux::ended;
 
 /// The versions whose files Ringer is checked against, oldest first: every generation of the way
 /// in which teams are kept.
@@ -31,6 +32,8 @@ pub struct Claude {
     home: PathBuf,
     work: PathBuf,
     socket: PathBuf,
+    size: (u16, u16),
+    variables: Vec<(String, String)>,
     model: Model,
     turns: std::cell::Cell<u32>,
 }
@@ -50,34 +53,56 @@ impl Claude {
         options: &[&str],
         variables: &[(String, String)],
     ) -> Result<Self> {
-        let program = npm_package("@anthropic-ai/claude-code", version)?.join(".bin/claude");
         let claude = Self {
             version: version.to_owned(),
             home: root.join("home"),
             work: root.join("project"),
             socket: root.join("tmux"),
+            size,
+            variables: variables.to_vec(),
             model: Model::start()?,
             turns: std::cell::Cell::new(0),
         };
         settle(&claude.home, &claude.work)?;
-        let (columns, rows) = (size.0.to_string(), size.1.to_string());
+        claude.open(options)?;
+        Ok(claude)
+    }
+
+    /// Starts it in its terminal and waits for its prompt.
+    fn open(&self, options: &[&str]) -> Result<()> {
+        let modules = npm_package("@anthropic-ai/claude-code", &self.version)?;
+        let program = modules.join(".bin/claude").display().to_string();
+        let (columns, rows) = (self.size.0.to_string(), self.size.1.to_string());
         let mut arguments = ["new-session", "-d", "-s", "lead", "-x", &columns, "-y", &rows, "-c"]
             .map(str::to_owned)
             .to_vec();
-        arguments.push(claude.work.display().to_string());
+        arguments.push(self.work.display().to_string());
         let teams = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS".to_owned(), "1".to_owned());
-        let environment = environment(&claude.home, &claude.model.url());
-        let variables = variables.iter().cloned();
+        let environment = environment(&self.home, &self.model.url());
+        let variables = self.variables.iter().cloned();
         for (name, value) in environment.into_iter().chain([teams]).chain(variables) {
             arguments.extend(["-e".to_owned(), format!("{name}={value}")]);
         }
-        let program = program.display().to_string();
         arguments.extend([program, "--model".into(), "claude-opus-4-6".into()]);
         arguments.extend(options.iter().map(|&option| option.to_owned()));
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        claude.tmux(&arguments)?;
-        claude.wait("the prompt", || claude.screen().contains('❯').then_some(()))?;
-        Ok(claude)
+        self.tmux(&arguments)?;
+        self.wait("the prompt", || self.screen().contains('❯').then_some(()))
+    }
+
+    /// Somebody leaves it with `/exit`; waits until it has ended, and its terminal with it.
+    pub fn exit(&self) -> Result<()> {
+        let server = self.tmux(&["display-message", "-p", "#{pid}"])?;
+        self.begin("/exit", [])?;
+        // That was the server's last pane. Who comes before it is gone would be sent away.
+        let server = server.trim().parse()?;
+        self.wait("its end", || ended(server).then_some(()))
+    }
+
+    /// Starts it anew where it was, with these options, in front of a model that knows nothing. It has to have ended.
+    pub fn start_again(&mut self, options: &[&str]) -> Result<()> {
+        self.model = Model::start()?;
+        self.open(options)
     }
 
     /// Where a Claude Code below `root` has its home, before it is started.

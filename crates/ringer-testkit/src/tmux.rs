@@ -108,7 +108,7 @@ impl Tmux {
 }
 
 /// In a container nobody may be there to bury it: a zombie has ended too.
-fn ended(pid: i32) -> bool {
+pub(crate) fn ended(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
 }

@@ -24,9 +24,15 @@ const KEY: &str = "sk-ant-scripted-0000000000000000000000";
 impl Agent {
     /// A Claude Code below `root`.
     pub fn claude(root: &Path) -> Result<Self> {
-        let program = npm_package("@anthropic-ai/claude-code", CLAUDE_VERSION)?.join(".bin/claude");
+        settle(&root.join("home"), &root.join("project"))?;
+        Self::settled_claude(CLAUDE_VERSION, root)
+    }
+
+    /// One of this version below `root`, where everything is settled already: in the home of a [`crate::Claude`] it may
+    /// live with it, and ends with it.
+    pub fn settled_claude(version: &str, root: &Path) -> Result<Self> {
+        let program = npm_package("@anthropic-ai/claude-code", version)?.join(".bin/claude");
         let (home, cwd, model) = (Home::below(root)?, root.join("project"), Model::start()?);
-        settle(home.path(), &cwd)?;
         let mut env = offline();
         env.extend(environment(home.path(), &model.url()));
         let args = ["--permission-mode", "default", "--model", "claude-opus-4-6"];
