@@ -46,6 +46,32 @@ fn a_worker_waits_for_the_next_lead_of_its_directory_and_joins_it() {
     assert!(scene.members("session-two").is_empty());
 }
 
+/// A lead that resumes a session makes a team first that it gives up again, unless somebody has joined it.
+#[test]
+fn a_worker_joins_a_lead_when_that_is_at_its_prompt() {
+    let scene = Scene::without_team();
+    let work = scene.world.work();
+    scene.lead_starts("session-one", 1, &work);
+    let _daemon = scene.start();
+    assert_eq!(scene.spawn(&[], "w").0, Some(0));
+    scene.lead_ends("session-one");
+    scene.wait("no team", || scene.state_of("w") == "no team");
+
+    let now = || jiff::Timestamp::now().as_millisecond();
+    scene.lead_starts("session-passing", now(), &work);
+    scene.run(&["status"]);
+    assert_eq!(scene.members("session-passing"), [""; 0]);
+    scene.lead_ends("session-passing");
+    scene.lead_starts("session-two", now(), &work);
+    scene.lead_says("idle");
+    scene.wait("it to join", || scene.members("session-two") == ["w"]);
+    // One that never says how it is, is not waited for for ever.
+    scene.lead_says("");
+    scene.lead_starts("session-three", now(), &work);
+    scene.wait("it to join", || scene.members("session-three") == ["w"]);
+    scene.run(&["stop", "w"]);
+}
+
 #[test]
 fn mail_of_the_old_team_is_kept_for_it_unless_the_settings_say_otherwise() {
     for carry in [false, true] {

@@ -1,9 +1,12 @@
-//! Whether a team's lead is alive.
+//! Whether a team's lead is alive, and at its prompt yet.
 //!
-//! Owns the look into `/proc`. Says "unknown" rather than guess.
+//! Owns the look into `/proc`, and into Claude Code's `sessions/`. Says "unknown" rather than guess.
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::config::LeadProcess;
 
@@ -48,6 +51,18 @@ impl Liveness {
     }
 }
 
+/// Whether a lead that runs has yet to come to its prompt: what it notes of itself in `sessions` has no `status` then.
+/// Of a lead that is not known to run, nothing is to be waited for.
+pub(crate) fn is_starting(process: Option<&LeadProcess>, sessions: &Path) -> bool {
+    let Some(process) = process.filter(|_| Liveness::of(process) == Liveness::Alive) else {
+        return false;
+    };
+    let text = fs::read_to_string(sessions.join(format!("{}.json", process.pid)));
+    let noted: Value = text.ok().and_then(|t| serde_json::from_str(&t).ok()).unwrap_or_default();
+    // What another process of the same number left there is not its own.
+    noted["procStart"].as_str() != process.proc_start.as_deref() || noted["status"].is_null()
+}
+
 /// `pidSpace` is the host's name, `#`, and the namespace as the kernel names it. The namespace alone
 /// would not do: the first one has the same number on every machine.
 fn is_our_pid_space(space: &str) -> bool {
@@ -90,6 +105,30 @@ mod tests {
         assert_eq!(of(pid, Some(start), Some("x#pid:[1]")), Liveness::Unknown);
         assert_eq!(of(-1, Some(start), None), Liveness::Unknown);
         assert_eq!(Liveness::of(None), Liveness::Unknown);
+    }
+
+    #[test]
+    fn a_lead_is_starting_until_it_has_a_status() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid = i64::from(std::process::id());
+        let line = fs::read_to_string("/proc/self/stat").unwrap();
+        let start = start_time(&line).unwrap();
+        let lead = process(pid, Some(start), None);
+        let is_starting = |lead: Option<&LeadProcess>| is_starting(lead, dir.path());
+        assert!(is_starting(Some(&lead)), "nothing is noted");
+        let noted = format!(r#"{{"pid": {pid}, "procStart": "{start}"}}"#);
+        for (text, starting) in [
+            (noted.clone(), true),
+            (noted.replace('}', r#", "status": "idle"}"#), false),
+            (noted.replace('}', r#", "status": "busy"}"#), false),
+            (noted.replace('}', r#", "status""#), true),
+            (format!(r#"{{"pid": {pid}, "procStart": "1", "status": "idle"}}"#), true),
+        ] {
+            ringer_testkit::put(&dir.path().join(format!("{pid}.json")), &text);
+            assert_eq!(is_starting(Some(&lead)), starting, "{text}");
+        }
+        assert!(!is_starting(Some(&process(pid, Some("1"), None))), "it has ended");
+        assert!(!is_starting(None), "nobody knows");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Member, TeamConfig};
 use crate::error::{Error, Result};
-use crate::lead::Liveness;
+use crate::lead::{Liveness, is_starting};
 use crate::lock::DirLock;
 use crate::mailbox::Mailbox;
 use crate::members::sweep;
@@ -178,6 +178,14 @@ impl Team {
     /// Whether the lead runs.
     pub fn lead_alive(&self) -> Liveness {
         Liveness::of(self.config.lead_process.as_ref())
+    }
+
+    /// Whether the lead runs and has yet to come to its prompt. Until then it may give this team up: a Claude Code that
+    /// resumes a session makes a team first, then that of the session, and keeps the first one only if somebody has
+    /// joined it.
+    pub fn lead_is_starting(&self) -> bool {
+        let sessions = self.teams.with_file_name("sessions");
+        is_starting(self.config.lead_process.as_ref(), &sessions)
     }
 
     /// The member of that name.

@@ -5,8 +5,9 @@
 //! who is on the roster and not in `config.json`.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
 use ringer_teams::{ClaudeDir, Team};
 use tracing::info;
 
@@ -18,35 +19,53 @@ use crate::roster::{Follows, Roster, RosterEntry};
 use crate::settings::Settings;
 use crate::state::StateDir;
 
-/// Moves whoever is not where its rule says; the teams that are to be visited.
-pub(crate) fn follow(claude: &ClaudeDir, shared: &Shared) -> Result<Vec<PathBuf>> {
+/// Before a lead that has yet to come to its prompt is looked at again.
+const SOON: Duration = Duration::from_millis(30);
+
+/// A lead that has not said in so long that it is at its prompt is taken to be one that never says it.
+const STARTING: Duration = Duration::from_secs(3);
+
+/// What came of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Followed {
+    /// The teams that are to be visited, since somebody has moved there.
+    pub(crate) visits: Vec<PathBuf>,
+    /// When to look again, if somebody is to move who could not yet.
+    pub(crate) again: Option<Duration>,
+}
+
+/// Moves whoever is not where its rule says.
+pub(crate) fn follow(claude: &ClaudeDir, shared: &Shared) -> Result<Followed> {
     let roster = Roster::load(&shared.state)?;
     let moves = |entry: &&RosterEntry| !entry.follows.is_team() && entry.belongs_on_team();
     let following: Vec<&RosterEntry> = roster.members.iter().filter(moves).collect();
+    let mut followed = Followed::default();
     if following.is_empty() {
-        return Ok(Vec::new());
+        return Ok(followed);
     }
     let (teams, settings) = (claude.teams()?.found, shared.settings());
-    let mut visits = Vec::new();
     for entry in following {
         let current = entry.id().team_dir;
         let chosen = entry.follows.choose(&teams, &roster, &current, settings.place.two_leads);
-        if let Some(team) = chosen.filter(|team| team.dir() != current)
-            && let Some(moved) = relocate(
-                claude,
-                &shared.state,
-                &shared.journal,
-                &settings,
-                &entry.id(),
-                team,
-                None,
-            )?
-        {
+        let Some(team) = chosen.filter(|team| team.dir() != current) else { continue };
+        // A lead may make a team on its way to another one: who joins that keeps the lead there.
+        if team.lead_is_starting() && is_new(team) {
+            followed.again = Some(SOON);
+            continue;
+        }
+        let there = relocate(claude, &shared.state, &shared.journal, &settings, &entry.id(), team, None)?;
+        if let Some(there) = there {
             info!(member = %entry.id(), team = team.name(), "follows its lead");
-            visits.push(moved.id().team_dir);
+            followed.visits.push(there.id().team_dir);
         }
     }
-    Ok(visits)
+    Ok(followed)
+}
+
+fn is_new(team: &Team) -> bool {
+    let created = team.config.created_at.and_then(|at| Timestamp::from_millisecond(at).ok());
+    let age = created.and_then(|at| SystemTime::now().duration_since(at.into()).ok());
+    age.is_some_and(|age| age < STARTING)
 }
 
 /// Moves a member to another team, with what the settings say of its mail; what it is there, if it was there still. By

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::core::Event;
 use super::farewell;
-use super::follow;
+use super::follow::{self, Followed};
 use super::intake::{self, Mail, Owner};
 use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
@@ -83,8 +83,8 @@ pub(crate) enum Finding {
     Requests(Option<Duration>),
     /// When to look again, if it is away and may come back.
     Checked(Option<Duration>),
-    /// The teams that workers moved to.
-    Followed(Vec<PathBuf>),
+    /// Where workers moved to.
+    Followed(Followed),
     /// What the watchdog saw.
     Watched(Round),
     /// It is done.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 use tracing::{debug, info};
 
+use super::super::follow::Followed;
 use super::super::intake::{Mail, Owner};
 use super::super::jobs::{Finding, Job};
 use super::super::visit::Visit;
@@ -47,10 +48,15 @@ impl Core {
                     self.jobs.start(Job::Requests(owner.member.clone()), now(Stage::Closed));
                 }
             }
-            (Job::Follow, Finding::Followed(visits)) if !visits.is_empty() => {
-                self.load_roster();
+            (Job::Follow, Finding::Followed(Followed { visits, again })) => {
+                if !visits.is_empty() {
+                    self.load_roster();
+                }
                 for dir in visits {
                     self.visit(dir, now(Stage::Closed));
+                }
+                if let Some(again) = again {
+                    self.jobs.start_at(Instant::now() + again, job.clone(), now(Stage::Closed));
                 }
             }
             (Job::Watch, Finding::Watched(round)) => {
