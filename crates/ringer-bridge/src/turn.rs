@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use ringer_panes::{Payload, Profile};
 
-use crate::daemon::Client;
+use crate::daemon::{Client, JOINED};
 use crate::error::Result;
 use crate::journal::{Direction, Filter, Journal, MemberId, Message, State};
 use crate::render::{SECOND_COPY, render};
@@ -139,6 +139,7 @@ impl Speaker {
             message.direction == Direction::Out
                 && message.from == self.name
                 && message.to == self.lead()
+                && message.summary.as_deref() != Some(JOINED)
         };
         let newest = last.iter().rev().find(to_lead);
         Ok(newest.is_some_and(|message| !message.text.contains("\"idle_notification\"")))

@@ -51,6 +51,7 @@ use crate::state::StateDir;
 
 pub(crate) use intake::read_receipts;
 pub(crate) use marker::mark_inbox;
+pub(crate) use visit::JOINED;
 
 pub use control::{Client, running, socket_dir};
 pub use follow::move_to;

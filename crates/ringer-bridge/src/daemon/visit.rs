@@ -18,6 +18,9 @@ use crate::state::StateDir;
 
 use super::intake::Owner;
 
+/// What the summary of the word to a new lead is. It is said in the worker's name, and is no word of the worker's.
+pub(crate) const JOINED: &str = "joined the team";
+
 /// What a visit found.
 #[derive(Debug, Default)]
 pub(crate) struct Visit {
@@ -131,7 +134,7 @@ fn introduce(state: &StateDir, team: &Team, entry: &RosterEntry, announce: bool)
         entry.name
     );
     let (from, to) = (&entry.name, &lead.name);
-    let letter = Letter { from, to, text: &text, summary: Some("joined the team"), force: true };
+    let letter = Letter { from, to, text: &text, summary: Some(JOINED), force: true };
     post(state, team, &letter, SystemTime::now())?;
     Ok(())
 }
