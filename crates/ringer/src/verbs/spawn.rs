@@ -156,15 +156,6 @@ impl Wanted {
         Ok(done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// What a worker is told that leads a team of its own.
-    fn as_a_lead(&self, name: &str) -> Option<String> {
-        let subtree = self.profile.subtree.as_ref()?;
-        let branch = subtree_branch(birth_branch(&self.cwd).as_deref(), &slug(name));
-        let team = team_name(Some(&branch));
-        let prompt = subtree.prompt.replace("{team}", &team).replace("{plain}", &slug(&team));
-        Some(prompt.trim().to_owned())
-    }
-
     fn start_one(
         &self,
         context: &Context,
@@ -184,7 +175,7 @@ impl Wanted {
             detached: self.place == Where::Background,
         };
         let started = asking::start(context, &order, &self.place, Some(self.limit), progress)?;
-        let words = [self.as_a_lead(&started.name), self.prompt.clone()];
+        let words = [as_a_lead(&self.profile, &self.cwd, &started.name), self.prompt.clone()];
         let prompt = words.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         if !prompt.is_empty() {
             let lead = self.team.config.lead().map_or(LEAD, |lead| &lead.name);
@@ -199,6 +190,15 @@ impl Wanted {
         progress(&started.name, &format!("ready after {:.1} s", started.took.as_secs_f64()));
         Ok(started)
     }
+}
+
+/// What a worker is told that leads a team of its own.
+fn as_a_lead(profile: &Profile, cwd: &Path, name: &str) -> Option<String> {
+    let subtree = profile.subtree.as_ref()?;
+    let branch = subtree_branch(birth_branch(cwd).as_deref(), &slug(name));
+    let team = team_name(Some(&branch));
+    let prompt = subtree.prompt.replace("{team}", &team).replace("{plain}", &slug(&team));
+    Some(prompt.trim().to_owned())
 }
 
 fn report(
@@ -288,4 +288,39 @@ fn read_prompt(context: &Context, given: String) -> Result<String, Failure> {
         return Err(ringer_teams::Error::EmptyMessage.into());
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ringer_testkit::put;
+    use std::fs;
+
+    #[test]
+    fn who_leads_a_team_of_its_own_is_told_what_to_call_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let load = |name: &str| Profile::load(name, dir.path()).unwrap();
+        for (head, name, team, plain) in [
+            (None, "backend", "exo-root.backend", "exo-root-backend"),
+            (Some("refs/heads/main"), "backend", "exo-main.backend", "exo-main-backend"),
+            (Some("refs/heads/main.a"), "b", "exo-main.a.b", "exo-main-a-b"),
+            (Some("refs/heads/feat/x_1"), "Dev_2", "exo-feat-x_1.dev-2", "exo-feat-x-1-dev-2"),
+        ] {
+            if let Some(head) = head {
+                fs::create_dir_all(dir.path().join(".git")).unwrap();
+                put(&dir.path().join(".git/HEAD"), &format!("ref: {head}\n"));
+            }
+            let words = as_a_lead(&load("claude"), dir.path(), name).unwrap();
+            let names = format!("under the name {team} (if that is refused, {plain})");
+            assert!(words.contains(&names), "{words}");
+            assert!(
+                words.starts_with("You are a member of a team, and the lead of a team of your")
+            );
+            for tool in ["TeamCreate", "spawn_teammate", "SendMessage", "notify_parent"] {
+                assert!(words.contains(tool), "{tool} in {words}");
+            }
+            assert!(!words.contains(['{', '}']), "{words}");
+        }
+        assert_eq!(as_a_lead(&load("gemini"), dir.path(), "w"), None);
+    }
 }
