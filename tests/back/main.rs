@@ -9,6 +9,7 @@ mod leading;
 #[path = "../scene/leads.rs"]
 mod leads;
 mod native;
+mod restart;
 mod round_trip;
 #[path = "../scene/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest of it")]
@@ -19,4 +20,5 @@ mod seat;
 mod stage;
 mod tools;
 mod watchdog;
+mod tree;
 mod worker;
