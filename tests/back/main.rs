@@ -7,6 +7,7 @@ mod crowd;
 mod lead;
 mod leading;
 #[path = "../scene/leads.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
 mod leads;
 mod native;
 mod restart;
@@ -19,6 +20,6 @@ mod scene;
 mod seat;
 mod stage;
 mod tools;
-mod watchdog;
 mod tree;
+mod watchdog;
 mod worker;

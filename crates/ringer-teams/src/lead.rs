@@ -1,14 +1,13 @@
 //! Whether a team's lead is alive, and at its prompt yet.
 //!
-//! Owns the look into `/proc`, and into Claude Code's `sessions/`. Says "unknown" rather than guess.
+//! Owns the look into `/proc`. Says "unknown" rather than guess.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use serde_json::Value;
-
 use crate::config::LeadProcess;
+use crate::session::{Activity, Session};
 
 /// Whether the process that leads a team still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,16 +50,13 @@ impl Liveness {
     }
 }
 
-/// Whether a lead that runs has yet to come to its prompt: what it notes of itself in `sessions` has no `status` then.
-/// Of a lead that is not known to run, nothing is to be waited for.
+/// Whether a lead that runs has yet to come to its prompt: what it says of itself in `sessions` has no status then. Of
+/// a lead that is not known to run, nothing is to be waited for.
 pub(crate) fn is_starting(process: Option<&LeadProcess>, sessions: &Path) -> bool {
     let Some(process) = process.filter(|_| Liveness::of(process) == Liveness::Alive) else {
         return false;
     };
-    let text = fs::read_to_string(sessions.join(format!("{}.json", process.pid)));
-    let noted: Value = text.ok().and_then(|t| serde_json::from_str(&t).ok()).unwrap_or_default();
-    // What another process of the same number left there is not its own.
-    noted["procStart"].as_str() != process.proc_start.as_deref() || noted["status"].is_null()
+    Session::of(process, sessions).is_none_or(|session| session.activity == Activity::Unknown)
 }
 
 /// `pidSpace` is the host's name, `#`, and the namespace as the kernel names it. The namespace alone

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::config::LeadProcess;
 use crate::json::{NotWhole, Object};
 use crate::read::read_whole;
 use crate::team::ClaudeDir;
@@ -25,16 +26,18 @@ pub enum Activity {
 pub struct Session {
     /// Its id. It is another one after `/clear`.
     pub id: String,
-    /// How it is.
+    /// How it is; unknown until it has come to its prompt.
     pub activity: Activity,
     /// Since when; milliseconds since 1970.
     pub since: i64,
+    /// When its process was started, as the system says it.
+    proc_start: Option<String>,
 }
 
 impl ClaudeDir {
-    /// The session of a process, if it says so.
-    pub fn session_of(&self, pid: i64) -> Option<Session> {
-        Session::read(&self.sessions_dir().join(format!("{pid}.json")))
+    /// The session of a lead's process, if it says something of itself.
+    pub fn session_of(&self, process: &LeadProcess) -> Option<Session> {
+        Session::of(process, &self.sessions_dir())
     }
 
     /// The session with this id, of those that run.
@@ -55,6 +58,12 @@ impl ClaudeDir {
 }
 
 impl Session {
+    /// The session of a process. What another process of the same number left there is not its own.
+    pub(crate) fn of(process: &LeadProcess, sessions: &Path) -> Option<Self> {
+        let found = Self::read(&sessions.join(format!("{}.json", process.pid)));
+        found.filter(|session| session.proc_start == process.proc_start)
+    }
+
     fn read(path: &Path) -> Option<Self> {
         read_whole(path, Self::parse).ok().flatten()
     }
@@ -68,7 +77,8 @@ impl Session {
         };
         let since = object.get("statusUpdatedAt").and_then(|ms| ms.trim().parse().ok());
         let id = object.string("sessionId").unwrap_or_default();
-        Ok(Self { id, activity, since: since.unwrap_or_default() })
+        let proc_start = object.string("procStart");
+        Ok(Self { id, activity, since: since.unwrap_or_default(), proc_start })
     }
 }
 
@@ -92,11 +102,17 @@ mod tests {
         put(&dir.join("4000000.json"), &text("dead", "idle"));
         put(&dir.join(format!("{me}.0a1b.key")), "{}");
         let claude = ClaudeDir::new(root.path());
-        let at_rest = Session { id: "a".to_owned(), activity: Activity::AtRest, since: 7 };
+        let (id, proc_start) = ("a".to_owned(), Some("1".to_owned()));
+        let at_rest = Session { id, activity: Activity::AtRest, since: 7, proc_start };
+        let process = |pid: u32, start: &str| LeadProcess {
+            pid: pid.into(),
+            proc_start: Some(start.to_owned()),
+            pid_space: None,
+        };
         assert_eq!(claude.session("a"), Some(at_rest.clone()));
-        assert_eq!(claude.session_of(me.into()), Some(at_rest));
+        assert_eq!(claude.session_of(&process(me, "1")), Some(at_rest));
         assert_eq!(
-            (claude.session("dead"), claude.session("b"), claude.session_of(1)),
+            (claude.session("dead"), claude.session("b"), claude.session_of(&process(me, "2"))),
             (None, None, None)
         );
         for status in ["busy", "waiting", "whatever"] {

@@ -53,7 +53,8 @@ pub(crate) fn follow(claude: &ClaudeDir, shared: &Shared) -> Result<Followed> {
             followed.again = Some(SOON);
             continue;
         }
-        let there = relocate(claude, &shared.state, &shared.journal, &settings, &entry.id(), team, None)?;
+        let there =
+            relocate(claude, &shared.state, &shared.journal, &settings, &entry.id(), team, None)?;
         if let Some(there) = there {
             info!(member = %entry.id(), team = team.name(), "follows its lead");
             followed.visits.push(there.id().team_dir);

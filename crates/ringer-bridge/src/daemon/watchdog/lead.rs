@@ -19,7 +19,7 @@ impl Patrol<'_> {
         let id = team.config.lead_session_id.as_deref().unwrap_or_default();
         // A conversation that was cleared goes on under another id, in the same process.
         let session = match &team.config.lead_process {
-            Some(process) => self.claude.session_of(process.pid),
+            Some(process) => self.claude.session_of(process),
             None => self.claude.session(id),
         };
         if let Some(session) = session.filter(|session| session.activity != Activity::Unknown) {
