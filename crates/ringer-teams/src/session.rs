@@ -95,7 +95,7 @@ mod tests {
         let me = std::process::id();
         let text = |id: &str, status: &str| {
             format!(
-                "{{\"pid\":1,\"sessionId\":\"{id}\",\"status\":\"{status}\",\"statusUpdatedAt\":7}}"
+                "{{\"procStart\":\"1\",\"sessionId\":\"{id}\",\"status\":\"{status}\",\"statusUpdatedAt\":7}}"
             )
         };
         put(&dir.join(format!("{me}.json")), &text("a", "idle"));
