@@ -157,6 +157,78 @@ fn a_member_that_was_struck_off_by_somebody_who_was_killed_is_taken_off() {
 }
 
 #[test]
+fn what_runs_in_a_pane_of_the_users_goes_on_when_its_team_is_gone_and_it_is_removed() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let worker = scene.worker("w");
+    fs::remove_dir_all(scene.world.team_dir(TEAM)).unwrap();
+    let said = scene.run(&["remove", "w", "--team", TEAM]);
+    assert_eq!(said, "exo-root is gone; forgot w\n");
+    let dead =
+        ["display-message", "-p", "-t", &worker.pane, "#{pane_dead} #{pane_current_command}"];
+    assert_eq!(scene.tmux.run(&dead).unwrap(), "0 receiver");
+}
+
+#[test]
+fn a_worker_that_runs_is_not_said_to_be_elsewhere() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    assert_eq!(scene.spawn(&HERE, "w").0, Some(0));
+    let worker = scene.open("x");
+    let pane = worker.address(&scene.tmux);
+    let output =
+        scene.ringer(&["register", "w", "--team", TEAM, "--pane", &pane]).output().unwrap();
+    let said = crate::scene::said(&output);
+    assert!(said.contains("a worker of that name runs"), "{said}");
+    scene.send("w", "still there?");
+    scene.wait("the message", || scene.texts("w").len() == 1);
+    scene.run(&["stop", "w"]);
+}
+
+#[test]
+fn a_daemon_that_a_worker_has_started_outlives_it() {
+    let scene = Scene::new();
+    let ringer = env!("CARGO_BIN_EXE_ringer");
+    scene.run(&["spawn", "shell", "--name", "w", "--", "cat"]);
+    scene.run(&["down"]);
+    let script = format!("{ringer} up > up; exec cat");
+    scene.run(&["spawn", "shell", "--name", "x", "--", "sh", "-c", &script]);
+    // Whoever was faster: one that was started by hand is not the worker's.
+    scene.run(&["down"]);
+    scene.run(&["stop", "x"]);
+    let script = format!("while ! {ringer} up > up; do sleep 0.1; done; touch is-up; exec cat");
+    scene.run(&[
+        "spawn",
+        "shell",
+        "--name",
+        "y",
+        "--",
+        "sh",
+        "-c",
+        &format!("sleep 1; {ringer} down; {script}"),
+    ]);
+    scene.wait("the daemon", || scene.world.work().join("is-up").exists());
+    scene.run(&["stop", "y"]);
+    assert_eq!(scene.status()["running"], true);
+    scene.run(&["stop", "w"]);
+    scene.run(&["down"]);
+}
+
+#[test]
+fn a_broken_inbox_keeps_nobody_on_the_team() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let before = scene.world.config(TEAM);
+    assert_eq!(scene.spawn(&HERE, "w").0, Some(0));
+    fs::create_dir_all(scene.world.inbox(TEAM, "w").parent().unwrap()).unwrap();
+    ringer_testkit::put(&scene.world.inbox(TEAM, "w"), "[{\"from\": \"te");
+    scene.run(&["stop", "w"]);
+    assert_eq!(scene.world.config(TEAM), before);
+    let row = scene.worker_row("w").unwrap();
+    assert_eq!((&row["state"], &row["reason"]), (&json!("gone"), &json!("it was stopped")));
+}
+
+#[test]
 fn a_worker_in_a_pane_of_the_users_is_away_until_it_is_back_and_off_after_a_while() {
     let scene = Scene::new();
     scene.settings(&format!("{}[place]\naway_s = 8\n", crate::scene::QUICK));

@@ -148,5 +148,15 @@ fn a_name_that_somebody_has_on_the_new_team_gets_a_number() {
     let names: Vec<&str> =
         config["members"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["w", "w-2"]);
-    scene.run(&["stop", "w-2"]);
+    // Mail for whoever is called so where it was is theirs, and where its own name is free it has that again.
+    scene.run(&["register", "w-2", "--team", TEAM]);
+    scene.send("w-2", "for the other one");
+    assert_eq!(
+        scene.run(&["move", "w-2", "--team", TEAM, "--from", "mine"]),
+        "w-2 is on exo-root now, as w\n"
+    );
+    scene.run(&["stop", "w", "--team", TEAM]);
+    assert_eq!(scene.told(TEAM), [""; 0], "nothing of its own came back");
+    let inbox = scene.run(&["inbox", "w-2", "--team", TEAM, "--unread"]);
+    assert!(inbox.contains("for the other one"), "{inbox}");
 }

@@ -35,6 +35,15 @@ impl Scene {
         put(&dir.join(format!("{team}-id.jsonl")), &format!("{line}\n"));
     }
 
+    /// A teammate of Claude Code's own, which works or not.
+    fn native(&self, team: &str, works: bool) {
+        let mut config = self.world.config(team);
+        let members = config["members"].as_array_mut().unwrap();
+        members.retain(|member| member["name"] != "helper");
+        members.push(json!({"name": "helper", "backendType": "in-process", "isActive": works}));
+        put(&self.world.team_dir(team).join("config.json"), &config.to_string());
+    }
+
     fn task(&self, team: &str, status: &str) {
         let dir = self.world.claude().join("tasks").join(team);
         fs::create_dir_all(&dir).unwrap();
@@ -97,14 +106,16 @@ fn a_deadlock_is_told_once_until_something_else_happens() {
 }
 
 #[test]
-fn nothing_is_said_while_the_lead_works() {
+fn nothing_is_said_while_the_lead_works_or_a_teammate_of_its_own() {
     let mut scene = Scene::watched();
     let _daemon = scene.start();
-    for (team, name) in [("session-one", "w"), ("session-two", "x")] {
+    let all = [("session-one", "w"), ("session-two", "x"), ("session-three", "y")];
+    for (team, name) in all {
         scene.lead_with_worker(team, name);
     }
     scene.lead_is("session-one", "tool_use");
-    for (team, name) in [("session-one", "w"), ("session-two", "x")] {
+    scene.native("session-three", true);
+    for (team, name) in all {
         scene.team = team.to_owned();
         scene.send(name, "Answer me.");
     }
@@ -114,10 +125,14 @@ fn nothing_is_said_while_the_lead_works() {
     scene.send("x", "And now?");
     scene.wait("another word", || scene.barks("session-two", "all idle: x") == 2);
     assert_eq!(scene.barks("session-one", ""), 0, "its lead works");
+    assert_eq!(scene.barks("session-three", ""), 0, "a teammate works");
+    scene.native("session-three", false);
+    scene.wait("the word", || scene.barks("session-three", "all idle: y") == 1);
     scene.lead_is("session-one", "end_turn");
     scene.wait("the word", || scene.barks("session-one", "all idle: w") == 1);
-    scene.run(&["stop", "w"]);
-    scene.run(&["stop", "x"]);
+    for (_, name) in all {
+        scene.run(&["stop", name]);
+    }
 }
 
 #[test]
@@ -142,7 +157,10 @@ fn who_waits_for_a_person_or_is_stuck_is_named_once_and_is_not_idle() {
     act("PROMPT>");
     scene.run(&["spawn", "actor", "--name", "w", "--", "sh", "-c", script]);
     act("SURE?");
-    scene.task("session-one", "in_progress");
+    // That it has said something does not mean that it is done.
+    let id = scene.roster()["members"][0]["birth"]["id"].as_str().unwrap().to_owned();
+    let mut reply = scene.ringer(&["reply", "on it"]);
+    assert!(reply.env("RINGER_WORKER", &id).output().unwrap().status.success());
     scene.wait("a word", || scene.barks("session-one", "w waits for a person") == 1);
     let problems = || scene.status()["problems"].to_string();
     scene.wait("the user to be told", || {
@@ -159,6 +177,7 @@ fn who_waits_for_a_person_or_is_stuck_is_named_once_and_is_not_idle() {
         scene.barks("session-one", "w is busy, and nothing has changed") == 1
     });
     assert!(problems().contains("w on session-one: stuck"), "{}", problems());
+    scene.task("session-one", "in_progress");
     act("PROMPT>");
     scene.wait("the last word", || scene.barks("session-one", "all idle: w") == 1);
     assert_eq!(problems(), "[]");

@@ -43,6 +43,11 @@ impl Claim {
         self.pid
     }
 
+    /// When it was started, in ticks of the system's clock.
+    pub(crate) fn started(&self) -> u64 {
+        self.started
+    }
+
     /// Whether that process still runs.
     pub fn is_alive(&self) -> bool {
         start_of(self.pid) == Some(self.started)

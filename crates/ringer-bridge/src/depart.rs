@@ -16,17 +16,22 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use ringer_teams::{ClaudeDir, Error as TeamsError, Known, LEAD, SyntheticMemberService, Team};
+use tracing::warn;
 
 use crate::daemon::mark_inbox;
-use crate::error::Result;
+use crate::error::{Result, one_line};
 use crate::journal::{Intake, Journal, MemberId, Message};
 use crate::post::{Letter, post};
 use crate::roster::{Roster, RosterEntry};
 use crate::state::StateDir;
 use crate::turn::forget_said;
 
-/// What a message says that brings back what was not delivered.
+/// What a message says that brings back what was not delivered: because the worker has ended, or has left the team.
 pub const NOT_DELIVERED: &str = "not delivered: worker ended";
+const MOVED: &str = "not delivered: worker moved";
+
+/// One at a time gives mail back, or it would go back twice.
+const TURN: &str = "departing";
 
 /// What became of a worker's mail.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,7 +116,7 @@ fn take_leave(state: &StateDir, team: &Team, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives back what was not delivered to a member, in one message to each who sent some.
+/// Gives back what was not delivered to a worker that has ended, in one message to each who sent some.
 pub(crate) fn give_back(
     claude: &ClaudeDir,
     state: &StateDir,
@@ -119,9 +124,34 @@ pub(crate) fn give_back(
     id: &MemberId,
     why: &str,
 ) -> Result<Departed> {
+    return_mail(claude, state, journal, id, (NOT_DELIVERED, why))
+}
+
+/// The same for a worker that has left the team, and is on another one.
+pub(crate) fn give_back_moved(
+    claude: &ClaudeDir,
+    state: &StateDir,
+    journal: &Journal,
+    id: &MemberId,
+    why: &str,
+) -> Result<Departed> {
+    return_mail(claude, state, journal, id, (MOVED, why))
+}
+
+fn return_mail(
+    claude: &ClaudeDir,
+    state: &StateDir,
+    journal: &Journal,
+    id: &MemberId,
+    (what, why): (&str, &str),
+) -> Result<Departed> {
+    let _turn = state.lock(TURN)?;
     let team = team_of(claude, id)?;
-    if let Some(team) = &team {
-        read_in(journal, team, id)?;
+    if let Some(team) = &team
+        && let Err(error) = read_in(journal, team, id)
+    {
+        // What is in a broken file stays there; what is known of it goes back, and the worker goes.
+        warn!(member = %id, "{}", one_line(&error));
     }
     let undelivered = journal.undelivered(id)?;
     let ids = |some: &[&Message]| some.iter().map(|message| message.id).collect::<Vec<_>>();
@@ -135,7 +165,11 @@ pub(crate) fn give_back(
     for sender in senders {
         let theirs: Vec<&Message> = undelivered.iter().filter(|m| m.from == sender).collect();
         let now = SystemTime::now();
-        if team.as_ref().is_some_and(|team| tell(state, team, &id.name, sender, &theirs, why)) {
+        let told = match &team {
+            Some(team) => tell(state, team, &id.name, sender, &theirs, (what, why))?,
+            None => false,
+        };
+        if told {
             journal.returned(&ids(&theirs), why, now)?;
             done.returned += theirs.len();
         } else {
@@ -146,7 +180,9 @@ pub(crate) fn give_back(
     if done.returned > 0 {
         // They are in good hands: whoever is given the name next is not to get them.
         for path in journal.unmarked_inboxes(id)? {
-            mark_inbox(journal, &path, usize::MAX)?;
+            if let Err(error) = mark_inbox(journal, &path, usize::MAX) {
+                warn!(member = %id, "{}", one_line(&error));
+            }
         }
     }
     Ok(done)
@@ -175,31 +211,40 @@ fn tell(
     name: &str,
     sender: &str,
     messages: &[&Message],
-    why: &str,
-) -> bool {
+    (what, why): (&str, &str),
+) -> Result<bool> {
     let lead = lead_of(team);
     let is_there = |who: &str| who != name && team.config.member(who).is_some();
     let Some(to) = [sender, lead].into_iter().find(|who| is_there(who)) else {
-        return false;
+        return Ok(false);
     };
-    let is_return = |m: &&&Message| m.summary.as_deref() == Some(NOT_DELIVERED);
+    let is_return = |m: &&&Message| matches!(m.summary.as_deref(), Some(summary) if summary == NOT_DELIVERED || summary == MOVED);
     let news: Vec<&&Message> = messages.iter().filter(|m| !is_return(m)).collect();
     if news.is_empty() {
-        return true;
+        return Ok(true);
     }
-    let text = words(name, sender, to, &news, why);
-    let letter = Letter { from: name, to, text: &text, summary: Some(NOT_DELIVERED), force: true };
-    let sent = post(state, team, &letter, SystemTime::now());
-    sent.is_ok_and(|sent| sent.posted.iter().all(|one| one.outcome.is_ok()))
+    let text = words(name, sender, to, &news, (what, why));
+    let letter = Letter { from: name, to, text: &text, summary: Some(what), force: true };
+    // What goes wrong now may go well later: who asked for this tries again.
+    for one in post(state, team, &letter, SystemTime::now())?.posted {
+        one.outcome?;
+    }
+    Ok(true)
 }
 
-fn words(name: &str, sender: &str, to: &str, messages: &[&&Message], why: &str) -> String {
+fn words(
+    name: &str,
+    sender: &str,
+    to: &str,
+    messages: &[&&Message],
+    (head, why): (&str, &str),
+) -> String {
     let whose = if sender == to { "yours".to_owned() } else { format!("{sender}'s") };
     let what = match messages.len() {
         1 => format!("this message of {whose}"),
         n => format!("these {n} messages of {whose}"),
     };
-    let mut text = format!("{NOT_DELIVERED} ({why})\n{name} did not get {what}:");
+    let mut text = format!("{head} ({why})\n{name} did not get {what}:");
     for (number, message) in messages.iter().enumerate() {
         let summary = message.summary.as_deref().map(|s| format!(" {s}")).unwrap_or_default();
         let maybe = if message.copies > 0 { " (it may have arrived)" } else { "" };

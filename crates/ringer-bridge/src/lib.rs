@@ -38,7 +38,7 @@ pub use post::{EVERYBODY, Letter, Posted, Sent, post};
 pub use reach::{look, occupant};
 pub use request::{Answered, Request};
 pub use roster::{
-    Birth, Follows, Leaving, Reach, Roster, RosterEntry, TwoLeads, WORKER, Wish, leads_in,
+    Birth, Follows, Former, Leaving, Reach, Roster, RosterEntry, TwoLeads, WORKER, Wish, leads_in,
 };
 pub use settings::{DEFAULTS, Settings};
 pub use speaker::{Speaker, Status, Teammate};

@@ -18,7 +18,7 @@ use crate::journal::MemberId;
 use crate::state::StateDir;
 
 pub use self::birth::{Birth, WORKER};
-pub use self::entry::{Reach, RosterEntry};
+pub use self::entry::{Former, Reach, RosterEntry};
 pub use self::follows::{Follows, TwoLeads, leads_in};
 
 const FILE: &str = "roster.json";
@@ -77,6 +77,9 @@ impl Roster {
     ) -> Result<bool> {
         state.edit(FILE, |roster: &mut Self| {
             let old = roster.members.iter().position(|m| m.is(team.dir(), &member.name));
+            if let Some(reach) = &reach {
+                roster.check_pane(team, &member.name, &reach.pane)?;
+            }
             let mut entry = RosterEntry::new(team, member);
             if let Some(old) = old.map(|at| &roster.members[at])
                 && reach.as_ref().is_none_or(|reach| reach.pane == old.pane)
@@ -95,6 +98,16 @@ impl Roster {
             roster.put(entry, old);
             Ok(moved)
         })
+    }
+
+    /// Refuses to say that a worker of ours is elsewhere while it runs: nobody would know of it any more.
+    pub fn check_pane(&self, team: &Team, name: &str, pane: &Address) -> Result<()> {
+        if self.find(team.dir(), name).is_some_and(|old| old.runs_elsewhere(pane)) {
+            let (team, name) = (team.name().to_owned(), name.to_owned());
+            let taken_by = "a worker of that name runs; `ringer stop` ends it".to_owned();
+            return Err(TeamsError::AgentAlreadyExists { team, name, taken_by }.into());
+        }
+        Ok(())
     }
 
     /// Gives a new worker a name that nobody on the team has, before it is started. `is_taken` says whether somebody
@@ -226,10 +239,12 @@ impl Roster {
             roster.leave(&id.team_dir, &id.name);
             let theirs = |name: &str| to.config.member(name).is_some_and(|m| !m.is_synthetic());
             let is_taken = |name: &str| theirs(name) || roster.find(to.dir(), name).is_some();
-            let wanted = entry.name.clone();
-            let name = numbered(&wanted).find(|name| !is_taken(name)).expect("numbers have no end");
-            entry.former.retain(|dir| Path::new(dir) != to.dir());
-            entry.former.push(entry.team_dir.clone());
+            let own = entry.own_name.take().unwrap_or_else(|| entry.name.clone());
+            let name = numbered(&own).find(|name| !is_taken(name)).expect("numbers have no end");
+            entry.own_name = Some(own).filter(|own| *own != name);
+            entry.former.retain(|former| former.team_dir != to.dir());
+            let (team_dir, name_there) = (PathBuf::from(&entry.team_dir), entry.name.clone());
+            entry.former.push(Former { team_dir, name: name_there });
             let surplus = entry.former.len().saturating_sub(MOST_FORMER);
             entry.former.drain(..surplus);
             (entry.team_dir, entry.team) = (to.dir().display().to_string(), to.name().to_owned());
@@ -287,12 +302,15 @@ impl Roster {
     /// The worker of ours that leads a team with a session of its own: the team is a subtree.
     pub fn leader_of(&self, team: &Team) -> Option<&RosterEntry> {
         let session = team.config.lead_session_id.as_deref();
-        let process = team.config.lead_process.as_ref().map(|process| process.pid);
+        let process = team.config.lead_process.as_ref();
+        let is_process = |birth: &Birth| {
+            let (Some(own), Some(lead)) = (&birth.process, process) else { return false };
+            let started = lead.proc_start.as_deref().and_then(|start| start.parse().ok());
+            lead.pid == i64::from(own.pid()) && started.is_none_or(|at: u64| own.started() == at)
+        };
         self.members.iter().find(|entry| {
             let Some(birth) = &entry.birth else { return false };
-            let pid = birth.process.as_ref().map(|process| i64::from(process.pid()));
-            birth.session.is_some() && birth.session.as_deref() == session
-                || pid.is_some() && pid == process
+            birth.session.is_some() && birth.session.as_deref() == session || is_process(birth)
         })
     }
 }

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, Result};
 
 /// How long another Ringer is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// `$XDG_STATE_HOME/ringer`, or wherever the user wants it.
 #[derive(Debug, Clone)]

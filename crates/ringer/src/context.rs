@@ -38,7 +38,7 @@ pub(crate) const PANE_VARIABLES: [&str; 15] = [
 ];
 
 /// What is only true of one worker, or of one session of Claude Code.
-const OWN_VARIABLES: [&str; 11] = [
+pub(crate) const OWN_VARIABLES: [&str; 11] = [
     "RINGER_TEAM",
     "RINGER_MEMBER",
     WORKER,

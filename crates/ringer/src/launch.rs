@@ -91,15 +91,17 @@ impl<'a> Launch<'a> {
             file: None,
         };
         let id = running.birth().id.clone();
+        let pane = Address::Host { socket: socket.clone() };
+        // Whoever clears away after it, should this be killed, knows where to look.
+        Roster::change_worker(&context.state, &id, |entry| entry.pane = pane)?;
         let (command, geared) = self.command(file.path(), &running.entry)?;
         running.file = Some(file);
         let host = Host::start(&command, &socket, self.detached)?;
         let process = Claim::of(host.occupant().pid);
         running.host = Some(host);
-        let pane = Address::Host { socket };
         let hooks = geared && self.profile.gear.hooks;
         let started = Roster::change_worker(&context.state, &id, |entry| {
-            (entry.pane, entry.hooks) = (pane, hooks);
+            entry.hooks = hooks;
             if let Some(birth) = &mut entry.birth {
                 birth.process = Some(process);
             }
@@ -176,10 +178,15 @@ impl Running<'_> {
         }
         let id = self.birth().id.clone();
         let entry = Roster::change_worker(&context.state, &id, ready)?;
-        self.entry = entry.ok_or_else(|| {
-            let message = format!("{} was taken off the roster while it started", self.entry.name);
-            Failure::new("conflict", message)
-        })?;
+        let Some(entry) = entry else {
+            let name = &self.entry.name;
+            if !native {
+                SyntheticMemberService::remove(team, name)?;
+            }
+            let message = format!("{name} was taken off the roster while it started");
+            return Err(Failure::new("conflict", message));
+        };
+        self.entry = entry;
         if let Err(error) = Journal::open(&context.state).and_then(|j| j.born(&self.entry)) {
             context.out.note(&format!("warning: {}", one_line(&error)));
         }

@@ -26,6 +26,16 @@ impl PlaceArg {
         if let Some(session) = &self.session {
             return of_session(context, session);
         }
+        // What a worker asks for is for the team that it leads, if it leads one, else for its own: it may have moved
+        // since it was started.
+        if self.team.is_none()
+            && let Some(entry) = context.own_entry()?
+        {
+            return Ok(match context.led_team() {
+                Ok(team) => (team, Follows::Team),
+                Err(_) => (context.claude.team(&entry.team)?, entry.follows),
+            });
+        }
         let named = self.team.clone().or_else(|| variable("RINGER_TEAM"));
         if let Some(name) = named {
             return Ok((context.claude.team(&name)?, Follows::Team));

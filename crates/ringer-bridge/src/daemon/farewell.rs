@@ -126,7 +126,12 @@ pub(super) fn check(
             birth.clear_away();
             if let Address::Host { socket } = &entry.pane {
                 fs::remove_file(socket).ok();
-                fs::remove_file(socket.with_extension("json")).ok();
+                // Its settings are beside it, or where nobody else can write.
+                let settings = socket.with_extension("json");
+                fs::remove_file(&settings).ok();
+                if let Some(name) = settings.file_name() {
+                    fs::remove_file(shared.state.path().join(name)).ok();
+                }
             }
             let why = birth.why_gone();
             let Departed { returned, .. } = depart(claude, &shared.state, &entry, why)?;

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use ringer_teams::{ClaudeDir, Team};
+use ringer_teams::{ClaudeDir, Liveness, Team};
 use tracing::info;
 
 use super::shared::Shared;
-use crate::depart::{take_off, team_of};
+use crate::depart::{give_back_moved, take_off, team_of};
 use crate::error::Result;
 use crate::journal::{Journal, MemberId};
 use crate::roster::{Follows, Roster, RosterEntry};
@@ -91,6 +91,9 @@ fn relocate(
     let now = SystemTime::now();
     if settings.place.carry_mail {
         journal.carry_over(id, &entry.id(), to.name(), now)?;
+    } else if old.as_ref().is_some_and(|old| old.lead_alive() == Liveness::Alive) {
+        // Somebody is there who waits for an answer.
+        give_back_moved(claude, state, journal, id, &format!("it is on {} now", to.name()))?;
     } else {
         journal.put_aside(id, if old.is_some() { "moved" } else { "no team" }, now)?;
     }

@@ -28,6 +28,9 @@ use crate::roster::Roster;
 /// At a time: each may wait for a second for a file that somebody is writing.
 const AT_A_TIME: usize = 16;
 
+/// Of those that may wait for a worker, and take long: mail does not wait for them.
+const SLOW_AT_A_TIME: usize = 16;
+
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Job {
@@ -54,6 +57,10 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    fn is_slow(&self) -> bool {
+        matches!(self, Self::Retire(_) | Self::Check(_) | Self::Watch)
+    }
+
     /// What it is about.
     pub(crate) fn about(&self) -> String {
         match self {
@@ -97,6 +104,7 @@ pub(crate) struct Jobs {
     shared: Arc<Shared>,
     events: mpsc::Sender<Event>,
     permits: Arc<Semaphore>,
+    slow: Arc<Semaphore>,
     /// Those that run, and whether each is to be done again.
     running: HashMap<Job, Option<Noted>>,
     /// Those whose time has not come.
@@ -106,7 +114,9 @@ pub(crate) struct Jobs {
 impl Jobs {
     pub(crate) fn new(claude: ClaudeDir, shared: Arc<Shared>, events: mpsc::Sender<Event>) -> Self {
         let permits = Arc::new(Semaphore::new(AT_A_TIME));
-        Self { claude, shared, events, permits, running: HashMap::new(), due: BTreeMap::new() }
+        let slow = Arc::new(Semaphore::new(SLOW_AT_A_TIME));
+        let (running, due) = (HashMap::new(), BTreeMap::new());
+        Self { claude, shared, events, permits, slow, running, due }
     }
 
     /// Whether none runs.
@@ -124,7 +134,8 @@ impl Jobs {
         self.due.remove(&job);
         self.running.insert(job.clone(), None);
         let (claude, shared) = (self.claude.clone(), self.shared.clone());
-        let (permits, events) = (self.permits.clone(), self.events.clone());
+        let permits = if job.is_slow() { &self.slow } else { &self.permits };
+        let (permits, events) = (permits.clone(), self.events.clone());
         let work = move || {
             let finding = run(&job, noted, &claude, &shared);
             // If nobody listens any more, the daemon ends.

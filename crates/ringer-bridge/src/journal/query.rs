@@ -118,7 +118,7 @@ impl Journal {
     }
 
     /// The last message that a member got, if it has said nothing to anybody since. Nobody has to answer `but`, nor a
-    /// message of this summary.
+    /// message whose summary begins like this.
     pub(crate) fn unanswered(
         &self,
         member: &MemberId,
@@ -128,7 +128,8 @@ impl Journal {
         self.read(|connection| {
             let sql = format!(
                 "SELECT {} FROM messages WHERE team_dir = ?1 AND member = ?2 AND direction = 'in' \
-                 AND state = 'delivered' AND peer != ?3 AND summary IS NOT ?4 AND delivered_at > \
+                 AND state = 'delivered' AND peer != ?3 \
+                 AND coalesce(summary, '') NOT LIKE ?4 || '%' AND delivered_at > \
                  coalesce((SELECT max(received_at) FROM messages WHERE team_dir = ?1 \
                     AND (direction = 'out' AND member = ?2 OR direction = 'in' AND peer = ?2)), 0) \
                  ORDER BY id DESC LIMIT 1",

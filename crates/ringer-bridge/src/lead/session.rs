@@ -12,7 +12,7 @@ use ringer_teams::{ClaudeDir, Liveness, Team};
 
 use crate::claim::Claim;
 use crate::error::{Error, Result};
-use crate::roster::Roster;
+use crate::roster::{Roster, RosterEntry};
 
 /// How files are called that belong to a lead's process, for as long as it runs.
 const NOTE: &str = "session-";
@@ -63,7 +63,10 @@ pub fn led_team(
 ) -> Option<Team> {
     let of_session = |id: &str| {
         let is_it = |team: &&Team| {
-            team.config.lead_process.is_none() && team.config.lead_session_id.as_deref() == Some(id)
+            // A team of our own has no session of Claude Code.
+            !team.is_own()
+                && team.config.lead_process.is_none()
+                && team.config.lead_session_id.as_deref() == Some(id)
         };
         teams.iter().find(is_it).cloned()
     };
@@ -74,10 +77,13 @@ pub fn led_team(
         if let Some(team) = noted(dir, pid).as_deref().and_then(of_session) {
             return Some(team);
         }
-        let is_worker = |birth: &crate::roster::Birth| {
-            birth.process.as_ref().is_some_and(|one| one.pid() == pid && one.is_alive())
+        let is_worker = |entry: &&RosterEntry| {
+            let born = entry.birth.as_ref().and_then(|birth| birth.process.as_ref());
+            let seen = entry.occupant.as_ref().and_then(|who| who.foreground.as_ref());
+            born.is_some_and(|one| one.pid() == pid && one.is_alive())
+                || seen.is_some_and(|one| one.pid == pid && one.is_running())
         };
-        let worker = roster.members.iter().find(|m| m.birth.as_ref().is_some_and(is_worker));
+        let worker = roster.members.iter().find(is_worker);
         if let Some(worker) = worker {
             let id = worker.id();
             let leads = |team: &&Team| {
@@ -129,7 +135,7 @@ fn sweep(dir: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roster::{Birth, Follows, RosterEntry};
+    use crate::roster::{Birth, Follows};
     use ringer_teams::NewMember;
     use ringer_testkit::put;
     use serde_json::json;
@@ -170,7 +176,12 @@ mod tests {
         let parent = std::os::unix::process::parent_id();
         let all = teams(
             root.path(),
-            &[("new", process(id())), ("old", json!({})), ("other", process(parent))],
+            &[
+                ("new", process(id())),
+                ("old", json!({})),
+                ("other", process(parent)),
+                ("mine", json!({"founder": "ringer"})),
+            ],
         );
         let led = |above: &[u32], said: Option<&str>| {
             let team = led_team(&all, &Roster::default(), above, root.path(), said);
@@ -180,6 +191,7 @@ mod tests {
         assert_eq!(led(&[parent, id()], None), "other");
         assert_eq!(led(&[1], None), "");
         assert_eq!(led(&[1], Some("id-new")), "", "it has a process, and that is not it");
+        assert_eq!(led(&[1], Some("id-mine")), "", "no session leads a team of our own");
         assert_eq!(led(&[1], Some("id-old")), "old");
         Session { id: "id-old".to_owned(), pid: Some(1) }.note(root.path()).unwrap();
         assert_eq!(led(&[2, 1], None), "old", "its hooks have said so");

@@ -45,7 +45,7 @@ impl Birth {
 
     /// Whether its host runs: then it looks after everything itself.
     pub fn is_alive(&self) -> bool {
-        self.host.is_alive()
+        self.boot == boot() && self.host.is_alive()
     }
 
     /// Why it is gone, if its host is.

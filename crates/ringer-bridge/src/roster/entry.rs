@@ -59,12 +59,24 @@ pub struct RosterEntry {
     /// The session of the lead that knows of it: each lead is told once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_to: Option<String>,
-    /// Directories of the teams that it was on before.
+    /// What it was on other teams before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub former: Vec<String>,
+    pub former: Vec<Former>,
+    /// What it would be called if nobody had that name where it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_name: Option<String>,
     /// Since when its worker is not to be found; milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_since: Option<i64>,
+}
+
+/// What a member was on a team that it has left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Former {
+    /// The team's directory.
+    pub team_dir: PathBuf,
+    /// What it was called there.
+    pub name: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
@@ -105,6 +117,7 @@ impl RosterEntry {
             birth: None,
             known_to: None,
             former: Vec::new(),
+            own_name: None,
             away_since: None,
         }
     }
@@ -116,7 +129,7 @@ impl RosterEntry {
 
     /// Who it was on the teams that it left.
     pub fn former_ids(&self) -> impl Iterator<Item = MemberId> {
-        self.former.iter().map(|dir| MemberId::new(dir, &self.name))
+        self.former.iter().map(|former| MemberId::new(&former.team_dir, &former.name))
     }
 
     /// As it is written into `config.json`.
@@ -152,6 +165,11 @@ impl RosterEntry {
     pub fn is_same_worker(&self, other: &Self) -> bool {
         let id = |entry: &Self| entry.birth.as_ref().map(|birth| birth.id.clone());
         id(self) == id(other) && (self.birth.is_some() || self.pane == other.pane)
+    }
+
+    /// Whether its worker is one that Ringer started, and runs somewhere else.
+    pub fn runs_elsewhere(&self, pane: &Address) -> bool {
+        self.birth.as_ref().is_some_and(Birth::is_alive) && self.pane != *pane
     }
 
     pub(super) fn is_on(&self, team_dir: &Path) -> bool {

@@ -142,7 +142,7 @@ impl Meeting {
         loop {
             let stream = self.accept(deadline)?;
             stream.set_read_timeout(Some(PATIENCE))?;
-            let mut talk = Talk::new(stream);
+            let mut talk = Talk::new(stream, "the host of the worker");
             match talk.hear()? {
                 Teller::Environment => {
                     let variables = context.environment();

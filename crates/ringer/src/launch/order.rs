@@ -64,25 +64,38 @@ pub(crate) enum Teller {
 }
 
 /// One end of it.
-pub(crate) struct Talk(BufReader<UnixStream>);
+pub(crate) struct Talk {
+    stream: BufReader<UnixStream>,
+    /// Who is at the other end.
+    other: &'static str,
+}
 
 impl Talk {
-    pub(crate) fn new(stream: UnixStream) -> Self {
-        Self(BufReader::new(stream))
+    pub(crate) fn new(stream: UnixStream, other: &'static str) -> Self {
+        Self { stream: BufReader::new(stream), other }
     }
 
-    pub(crate) fn say(&mut self, what: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(what)?;
+    pub(crate) fn say(&mut self, what: &impl Serialize) -> Result<(), Failure> {
+        let mut line = serde_json::to_vec(what).expect("plain data always serialises");
         line.push(b'\n');
-        self.0.get_mut().write_all(&line)
+        self.stream.get_mut().write_all(&line).map_err(|e| self.failed(&e))
     }
 
     /// What the other end says; an error if it is gone.
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> io::Result<T> {
+    pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         let mut line = String::new();
-        if self.0.read_line(&mut line)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        match self.stream.read_line(&mut line) {
+            Ok(0) => Err(self.failed(&io::ErrorKind::UnexpectedEof.into())),
+            Ok(_) => serde_json::from_str(&line).map_err(|e| self.failed(&e.into())),
+            Err(error) => Err(self.failed(&error)),
         }
-        Ok(serde_json::from_str(&line)?)
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        let what = match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "does not answer",
+            _ => "is gone",
+        };
+        Failure::new("not_started", format!("{} {what}", self.other))
     }
 }

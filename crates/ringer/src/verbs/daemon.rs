@@ -18,10 +18,17 @@ use crate::failure::Failure;
 /// RINGER_LOG sets how much it says: error, warn, info, debug or trace. Texts of messages are never
 /// in the log.
 #[derive(Debug, Args)]
-pub(crate) struct Daemon {}
+pub(crate) struct Daemon {
+    /// In a session of its own: what ends whoever started it is not meant for it
+    #[arg(long, hide = true)]
+    background: bool,
+}
 
 impl Daemon {
     pub(crate) fn run(self, context: &Context, verbose: u8) -> Result<(), Failure> {
+        if self.background {
+            rustix::process::setsid().ok();
+        }
         let level = match (verbose, variable("RINGER_LOG")) {
             (0, Some(level)) => level.parse().map_err(|_| {
                 Failure::usage("RINGER_LOG is none of error, warn, info, debug and trace")

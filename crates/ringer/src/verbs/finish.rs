@@ -83,6 +83,16 @@ impl Finished {
     }
 }
 
+/// The teams that workers of this one lead.
+fn led_by_workers(context: &Context, team: &Team) -> Result<Vec<Team>, Failure> {
+    let roster = Roster::load(&context.state)?;
+    let is_below = |other: &Team| {
+        let leader = roster.leader_of(other);
+        other.dir() != team.dir() && leader.is_some_and(|leader| leader.id().team_dir == team.dir())
+    };
+    Ok(context.claude.teams()?.found.into_iter().filter(is_below).collect())
+}
+
 /// Ends all workers of a team by the handshake.
 pub(crate) fn finish(
     context: &Context,
@@ -99,6 +109,12 @@ pub(crate) fn finish(
     let mut asked: BTreeMap<String, String> = BTreeMap::new();
     let mut done = Finished::default();
     let reason = summary.unwrap_or("the team's work is finished");
+    // Who leads a team of its own is the last of it: else its workers would look for another lead.
+    for below in led_by_workers(context, team)? {
+        let below = finish(context, &below, summary, limit, force, progress)?;
+        done.ended.extend(below.ended);
+        done.left.extend(below.left);
+    }
     for entry in workers()? {
         let id = ask_to_shut_down(&context.state, team, &entry.name, reason)?;
         progress(&format!("{}: asked to shut down", entry.name));

@@ -17,6 +17,9 @@ use crate::launch::Launch;
 use crate::launch::order::{Asker, Order, Talk, Teller};
 use crate::program::program;
 
+/// Who is at the other end.
+const ASKER: &str = "whoever asked for the worker";
+
 /// Host a worker that somebody asked for
 #[derive(Debug, Args)]
 pub(crate) struct Host {
@@ -59,7 +62,7 @@ impl Host {
 
     /// Only returns if that is not possible.
     fn take_environment(&self) -> Result<Failure, Failure> {
-        let mut talk = Talk::new(UnixStream::connect(&self.socket)?);
+        let mut talk = Talk::new(UnixStream::connect(&self.socket)?, ASKER);
         talk.say(&Teller::Environment)?;
         let Asker::Environment { variables } = talk.hear()? else {
             return Err(Failure::new("internal_error", "no environment was handed over"));
@@ -71,7 +74,10 @@ impl Host {
     }
 
     fn host(&self, context: &Context, globals: &Globals) -> Result<ExitCode, Failure> {
-        let mut talk = Talk::new(UnixStream::connect(&self.socket)?);
+        let stream = UnixStream::connect(&self.socket);
+        // It was for this one meeting, and whoever asked may be killed before it can clear it away.
+        std::fs::remove_file(&self.socket).ok();
+        let mut talk = Talk::new(stream?, ASKER);
         talk.say(&Teller::Order)?;
         let Asker::Start { order } = talk.hear()? else {
             return Err(Failure::new("internal_error", "nothing was asked for"));
@@ -102,7 +108,11 @@ fn serve(
         let (team, known) = (order.team.clone(), Vec::new());
         Error::from(ringer_teams::Error::TeamNotFound { team, known })
     })?;
-    let wish = Wish { name: &order.name, exact: order.exact, limit: Some(order.limit) };
+    let wish = Wish {
+        name: &order.name,
+        exact: order.exact,
+        limit: (!order.leads).then_some(order.limit),
+    };
     let launch = Launch {
         context,
         globals,

@@ -68,6 +68,10 @@ impl Register {
             ..new
         };
         Roster::check(&context.state)?;
+        let pane = self.pane.map(in_this_server);
+        if let Some(pane) = &pane {
+            Roster::load(&context.state)?.check_pane(&team, &self.name, pane)?;
+        }
         let mut outcome = SyntheticMemberService::register(&team, &member)?;
         let mut warnings = Vec::new();
         // Without a pane, who is in the one that is known may be another by now.
@@ -77,7 +81,7 @@ impl Register {
         if let Some(name) = &self.profile {
             Profile::load(name, &dir)?;
         }
-        let pane = self.pane.map(in_this_server).or(known.as_ref().map(|entry| entry.pane.clone()));
+        let pane = pane.or(known.as_ref().map(|entry| entry.pane.clone()));
         let reach = pane.map(|pane| {
             let occupant = look(&pane, &mut warnings);
             let words = occupant.as_ref().and_then(|who| who.foreground.as_ref());

@@ -1,7 +1,7 @@
 //! `ringer remove`: takes members of ours off a team.
 
 use clap::Args;
-use ringer_bridge::{Roster, RosterEntry, end_worker};
+use ringer_bridge::{Roster, RosterEntry};
 use ringer_teams::{Error, Outcome, SyntheticMemberService, Team};
 use serde_json::json;
 
@@ -48,15 +48,22 @@ impl Remove {
     /// The team is gone, with its members: what is left is our own note of them.
     fn forget(&self, context: &Context, team: &str, failure: Failure) -> Result<(), Failure> {
         let dir = context.claude.teams_dir().join(team);
-        let forgotten = Roster::strike(&context.state, &dir, self.name.as_deref())?;
-        if forgotten.is_empty() {
+        let is_meant = |entry: &&RosterEntry| self.name.as_ref().is_none_or(|n| entry.name == *n);
+        let meant: Vec<RosterEntry> =
+            Roster::load(&context.state)?.on(&dir).filter(is_meant).cloned().collect();
+        if meant.is_empty() {
             return Err(failure);
         }
-        for entry in &forgotten {
-            end_worker(entry);
+        // What Ringer started ends. What runs in a pane of the user's goes on there.
+        let (ours, others): (Vec<_>, Vec<_>) =
+            meant.into_iter().partition(|entry| entry.birth.is_some());
+        stop_all(context, &ours)?;
+        for entry in &others {
+            Roster::strike(&context.state, &dir, Some(&entry.name))?;
             Roster::has_left(&context.state, &dir, &entry.name)?;
         }
-        let forgotten: Vec<&str> = forgotten.iter().map(|entry| &*entry.name).collect();
+        context.wake_daemon();
+        let forgotten: Vec<&str> = ours.iter().chain(&others).map(|entry| &*entry.name).collect();
         let people = format!("{team} is gone; forgot {}", forgotten.join(", "));
         let scripts = json!({"success": true, "team": team, "removed": forgotten});
         Ok(context.out.answer(&people, &scripts)?)

@@ -20,6 +20,7 @@ use crate::launch::asking::{self, Started, Where};
 use crate::launch::order::Order;
 use crate::place::PlaceArg;
 use crate::verbs::send::message_text;
+use crate::verbs::stop::stop;
 
 /// Start workers, and have them ready on a team
 ///
@@ -156,6 +157,16 @@ impl Wanted {
         Ok(done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
+    fn give_prompt(&self, context: &Context, name: &str, prompt: &str) -> Result<(), Failure> {
+        let lead = self.team.config.lead().map_or(LEAD, |lead| &lead.name);
+        let summary = Some("first prompt");
+        let letter = Letter { from: lead, to: name, text: prompt, summary, force: true };
+        for one in post(&context.state, &self.team, &letter, SystemTime::now())?.posted {
+            one.outcome?;
+        }
+        Ok(())
+    }
+
     fn start_one(
         &self,
         context: &Context,
@@ -177,15 +188,15 @@ impl Wanted {
         let started = asking::start(context, &order, &self.place, Some(self.limit), progress)?;
         let words = [as_a_lead(&self.profile, &self.cwd, &started.name), self.prompt.clone()];
         let prompt = words.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
-        if !prompt.is_empty() {
-            let lead = self.team.config.lead().map_or(LEAD, |lead| &lead.name);
-            let summary = Some("first prompt");
-            let letter =
-                Letter { from: lead, to: &started.name, text: &prompt, summary, force: true };
-            let sent = post(&context.state, &self.team, &letter, SystemTime::now())?;
-            for one in sent.posted {
-                one.outcome?;
+        if !prompt.is_empty()
+            && let Err(failure) = self.give_prompt(context, &started.name, &prompt)
+        {
+            // One that has nothing to do is not what was asked for.
+            let roster = Roster::load(&context.state)?;
+            if let Some(entry) = roster.find(self.team.dir(), &started.name) {
+                stop(context, entry)?;
             }
+            return Err(failure);
         }
         progress(&started.name, &format!("ready after {:.1} s", started.took.as_secs_f64()));
         Ok(started)

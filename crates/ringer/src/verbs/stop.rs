@@ -3,7 +3,7 @@
 use std::thread;
 
 use clap::Args;
-use ringer_bridge::{Birth, Roster, RosterEntry, depart, end_worker};
+use ringer_bridge::{Birth, Filter, Journal, Roster, RosterEntry, State, depart, end_worker};
 use serde_json::json;
 
 use crate::context::Context;
@@ -44,22 +44,35 @@ impl Stop {
     }
 }
 
-/// Ends a worker and sees that it is off its team; whether it ran, and how many messages went back by our hand.
+/// Ends a worker and sees that it is off its team; whether it ran, and how many messages went back.
 pub(crate) fn stop(context: &Context, entry: &RosterEntry) -> Result<(bool, usize), Failure> {
+    let journal = Journal::open_existing(&context.state)?;
+    // Its host gives the mail back, most often.
+    let returned = || -> Result<usize, Failure> {
+        let filter = Filter {
+            team_dir: Some(entry.id().team_dir),
+            member: Some(entry.name.clone()),
+            state: Some(State::Returned),
+            ..Filter::default()
+        };
+        let Some(journal) = &journal else { return Ok(0) };
+        Ok(journal.messages(&filter)?.len())
+    };
+    let before = returned()?;
     let was_running = end_worker(entry);
     if entry.birth.as_ref().is_some_and(Birth::is_alive) {
-        return Err(Failure::new("no_answer", format!("{} does not end", entry.name)));
+        let message = format!("{} does not end", entry.name);
+        return Err(Failure::new("no_answer", message).hint("`ringer ps` shows its process"));
     }
     // A host takes its worker off by itself, unless it was killed.
     let roster = Roster::load(&context.state)?;
     let id = entry.id();
     let same = roster.find(&id.team_dir, &id.name).filter(|now| now.is_same_worker(entry));
-    let returned = match same {
-        Some(entry) => depart(&context.claude, &context.state, entry, "it was stopped")?.returned,
-        None => 0,
-    };
+    if let Some(entry) = same {
+        depart(&context.claude, &context.state, entry, "it was stopped")?;
+    }
     context.wake_daemon();
-    Ok((was_running, returned))
+    Ok((was_running, returned()?.saturating_sub(before)))
 }
 
 /// Ends several, at the same time.

@@ -3,7 +3,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
@@ -14,7 +13,7 @@ use ringer_bridge::daemon::{self, Client};
 use serde_json::json;
 
 use crate::cli::Globals;
-use crate::context::Context;
+use crate::context::{Context, OWN_VARIABLES};
 use crate::failure::Failure;
 use crate::program::program;
 
@@ -110,7 +109,10 @@ fn start(context: &Context, globals: &Globals, log: &Path) -> Result<Child, Fail
     let same = out.try_clone().map_err(cannot("open the log"))?;
     let ringer = std::env::current_exe().map_err(cannot("find this program"))?;
     let mut command = program(ringer);
-    command.arg("daemon").arg("--state-dir").arg(state);
+    command.args(["daemon", "--background"]).arg("--state-dir").arg(state);
+    for name in OWN_VARIABLES {
+        command.env_remove(name);
+    }
     let absolute = |path: &PathBuf| context.cwd.join(path);
     if let Some(dir) = &globals.claude_dir {
         command.arg("--claude-dir").arg(absolute(dir));
@@ -119,9 +121,8 @@ fn start(context: &Context, globals: &Globals, log: &Path) -> Result<Child, Fail
         command.arg("--config").arg(absolute(file));
     }
     command.args((0..globals.verbose).map(|_| "-v"));
-    // Its own group: Ctrl-C in this terminal is not meant for it. And not in this directory, which
-    // somebody may want to unmount.
-    command.stdin(Stdio::null()).stdout(same).stderr(out).process_group(0).current_dir("/");
+    // Not in this directory, which somebody may want to unmount.
+    command.stdin(Stdio::null()).stdout(same).stderr(out).current_dir("/");
     command.spawn().map_err(cannot("start the daemon"))
 }
 

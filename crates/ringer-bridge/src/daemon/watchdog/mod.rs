@@ -1,7 +1,7 @@
 //! Notices when nothing moves, and says so once.
 //!
-//! Owns what was seen in the last round, and what was said. A round is made only while a team has something to do
-//! (`open`). Nothing is said on one look: what is so in two rounds in a row is so.
+//! Owns what was seen in the last round, and what was said. Rounds are made only while a team has something to do
+//! (`open`) or somebody works there. Nothing is said on one look: what is so in two rounds in a row is so.
 
 mod lead;
 mod open;
@@ -43,6 +43,8 @@ pub(crate) struct Watchdog(Mutex<Known>);
 struct Known {
     /// Teams that were all at rest: how everything was.
     quiet: HashMap<PathBuf, (String, u64)>,
+    /// What was said last on each team.
+    pulses: HashMap<PathBuf, (i64, i64)>,
     workers: HashMap<MemberId, Seen>,
 }
 
@@ -61,8 +63,10 @@ struct Seen {
 enum How {
     /// It could take a message, and nobody is at it.
     Idle,
-    /// It works, or that cannot be told.
+    /// It works, or what it leads does.
     Busy,
+    /// That cannot be told now.
+    Unseen,
     /// A person is at it, or was.
     Occupied,
     /// It waits for a person.
@@ -93,6 +97,7 @@ pub(crate) fn round(claude: &ClaudeDir, shared: &Shared) -> Result<Round> {
     let mut known = shared.watchdog.known();
     known.workers.retain(|id, _| roster.find(&id.team_dir, &id.name).is_some());
     known.quiet.retain(|dir, _| teams.contains_key(dir));
+    known.pulses.retain(|dir, _| teams.contains_key(dir));
     for (dir, workers) in teams {
         // One team that cannot be read keeps nobody from the others.
         let seen =
@@ -132,26 +137,35 @@ impl Patrol<'_> {
         let Some(first) = workers.first() else { return Ok(()) };
         let Some(team) = team_of(self.claude, &first.id())? else { return Ok(()) };
         let open = Open::of(&self.shared.journal, &team, workers)?;
-        if open.is_empty() || team.lead_alive() == Liveness::Dead {
+        let pulse = self.shared.journal.pulse(team.dir(), RINGER)?;
+        // Whoever was told something may work on it, though it has said a word meanwhile.
+        let stirs = self.known.pulses.insert(team.dir().to_owned(), pulse) != Some(pulse);
+        let worked = |seen: &Seen| matches!(seen.how, How::Busy | How::Asking);
+        let works = workers.iter().any(|w| self.known.workers.get(&w.id()).is_some_and(worked));
+        let is_over = open.is_empty() && !stirs && !works;
+        if is_over || team.lead_alive() == Liveness::Dead {
             self.known.quiet.remove(team.dir());
             return Ok(());
         }
-        round.again = true;
-        let mut all_idle = true;
+        let mut seen = Vec::new();
         for worker in workers {
-            let how = self.worker(&team, worker, round)?;
-            all_idle &= how == How::Idle;
+            seen.push(self.worker(&team, worker, round)?);
         }
-        if !all_idle {
-            self.known.quiet.remove(team.dir());
+        let works = seen.iter().any(|how| matches!(how, How::Busy | How::Asking));
+        round.again |= works || !open.is_empty();
+        if works {
             // Something happens: what was said of this team before is over.
-            return self.said(&team, None);
+            self.said(&team, None)?;
+        }
+        if open.is_empty() || seen.iter().any(|how| *how != How::Idle) || has_others_at_work(&team)
+        {
+            self.known.quiet.remove(team.dir());
+            return Ok(());
         }
         let Some(mark) = self.lead_at_rest(&team) else {
             self.known.quiet.remove(team.dir());
             return Ok(());
         };
-        let pulse = self.shared.journal.pulse(team.dir(), RINGER)?;
         let state = format!("{pulse:?} {:016x}", hash(&open.tasks));
         let before = self.known.quiet.insert(team.dir().to_owned(), (state.clone(), mark));
         let all: BTreeMap<String, String> = self.shared.state.load(FILE)?;
@@ -169,10 +183,16 @@ impl Patrol<'_> {
     fn worker(&mut self, team: &Team, worker: &RosterEntry, round: &mut Round) -> Result<How> {
         let id = worker.id();
         let sight = self.look(worker);
-        let how = sight.as_ref().map_or(How::Busy, |sight| self.judge(worker, sight));
+        let mut how = sight.as_ref().map_or(How::Unseen, |sight| self.judge(worker, sight));
+        let sight_is_busy = how == How::Busy;
+        if how == How::Idle && self.works_below(worker, &mut Vec::new()) {
+            how = How::Busy;
+        }
         let screen = sight.map_or(0, |sight| hash(&sight.screen.rows));
         let old = self.known.workers.remove(&id);
-        let same = |old: &Seen| old.how == how && (how != How::Busy || old.screen == screen);
+        // What it waits for below is not its own screen.
+        let counts = how == How::Busy && sight_is_busy;
+        let same = |old: &Seen| old.how == how && (!counts || old.screen == screen);
         let lasts = old.as_ref().is_some_and(same);
         let mut seen = match old.filter(same) {
             Some(old) => Seen { screen, ..old },
@@ -188,7 +208,7 @@ impl Patrol<'_> {
                     worker.name
                 ),
             )),
-            How::Busy if lasts && long >= self.settings.stuck_after() => Some((
+            How::Busy if counts && lasts && long >= self.settings.stuck_after() => Some((
                 "stuck",
                 format!(
                     "{} is busy, and nothing has changed on its screen for {}. It may be stuck.",
@@ -220,13 +240,37 @@ impl Patrol<'_> {
 
     fn judge(&self, worker: &RosterEntry, sight: &Sight) -> How {
         let profile = self.shared.profiles.get(worker.profile.as_deref().unwrap_or(PLAIN));
-        let Ok(profile) = profile else { return How::Busy };
+        let Ok(profile) = profile else { return How::Unseen };
         match Gate::new(&profile).condition(sight) {
             (Condition::Ready, None) => How::Idle,
             (Condition::Ready, Some(_)) => How::Occupied,
             (Condition::Asking, _) => How::Asking,
             _ => How::Busy,
         }
+    }
+
+    /// Whether somebody works on a team that a worker leads, however far below.
+    fn works_below(&self, worker: &RosterEntry, seen: &mut Vec<PathBuf>) -> bool {
+        if worker.birth.as_ref().is_none_or(|birth| birth.session.is_none()) {
+            return false;
+        }
+        let is_led =
+            |team: &Team| self.roster.leader_of(team).is_some_and(|l| l.id() == worker.id());
+        let teams = self.claude.teams().unwrap_or_default().found;
+        let led: Vec<Team> = teams.into_iter().filter(is_led).collect();
+        led.iter().any(|team| {
+            // Whoever wrote these files may have made a circle.
+            if seen.iter().any(|dir| dir == team.dir()) {
+                return false;
+            }
+            seen.push(team.dir().to_owned());
+            let below = self.roster.on(team.dir()).filter(|entry| is_watched(entry));
+            has_others_at_work(team)
+                || below.into_iter().any(|entry| {
+                    let how = self.look(entry).map_or(How::Unseen, |s| self.judge(entry, &s));
+                    how != How::Idle || self.works_below(entry, seen)
+                })
+        })
     }
 
     /// Writes down what a lead was told of, or that it is over.
@@ -252,6 +296,13 @@ impl Patrol<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether teammates of Claude Code's own are at work, or that is not said.
+fn has_others_at_work(team: &Team) -> bool {
+    let lead = team.config.lead().map(|lead| &lead.name);
+    let others = team.config.members.iter().filter(|m| !m.is_synthetic() && Some(&m.name) != lead);
+    others.into_iter().any(|member| member.is_active != Some(false))
 }
 
 fn key(team: &Team) -> String {

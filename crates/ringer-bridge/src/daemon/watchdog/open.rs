@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use ringer_teams::{Task, Team};
 
 use super::RINGER;
-use crate::depart::NOT_DELIVERED;
 use crate::error::Result;
 use crate::journal::{Journal, Message};
 use crate::roster::RosterEntry;
+
+/// What comes back begins like this, and needs no answer.
+const RETURNED: &str = "not delivered: ";
 
 /// So many of a kind are named.
 const MOST: usize = 10;
@@ -37,7 +39,7 @@ impl Open {
         let mut open = Self { tasks: tasks.open().map(about).collect(), ..Self::default() };
         for worker in workers {
             let id = worker.id();
-            if let Some(last) = journal.unanswered(&id, RINGER, NOT_DELIVERED)? {
+            if let Some(last) = journal.unanswered(&id, RINGER, RETURNED)? {
                 open.unanswered.push((worker.name.clone(), words(&last)));
             }
             let queue = journal.queue(&id)?;
