@@ -65,6 +65,8 @@ fn a_worker_joins_a_lead_when_that_is_at_its_prompt() {
     scene.lead_starts("session-two", now(), &work);
     scene.lead_says("idle");
     scene.wait("it to join", || scene.members("session-two") == ["w"]);
+    let former = scene.roster()["members"][0]["former"].to_string();
+    assert!(former.contains("session-one") && !former.contains("session-passing"), "{former}");
     // One that never says how it is, is not waited for for ever.
     scene.lead_says("");
     scene.lead_starts("session-three", now(), &work);

@@ -158,7 +158,12 @@ impl Claude {
     /// Somebody types this prompt, and it begins to do these things.
     pub fn begin(&self, prompt: &str, turns: impl IntoIterator<Item = Turn>) -> Result<()> {
         self.model.queue(turns);
+        let again = std::cell::Cell::new(false);
         let typed = || {
+            // What was typed before may come late, and then stands there.
+            if again.replace(true) {
+                self.press("C-u").ok()?;
+            }
             self.tmux(&["send-keys", "-t", "lead", "-l", prompt]).ok()?;
             std::thread::sleep(Duration::from_millis(300));
             self.screen().contains(prompt).then_some(())
