@@ -38,7 +38,7 @@ pub(crate) struct Books {
     pub(crate) sent: usize,
     /// Went back to the lead.
     pub(crate) returned: usize,
-    /// Typed to a worker that was killed in that very moment: only the journal knows of it.
+    /// Delivered to a worker that was killed in that very moment: only the journal knows of it.
     pub(crate) taken_along: usize,
 }
 

@@ -109,7 +109,11 @@ fn who_is_interrupted_while_a_worker_starts_leaves_nothing_behind() {
     );
     let mut spawn = scene.ringer(&["spawn", "odd"]);
     let spawn = ringer_testkit::Running::start(&mut spawn).unwrap();
-    let is_starting = || scene.worker_row("odd").is_some_and(|row| row["state"] == "starting");
+    // It has a name before it has a process.
+    let is_starting = || {
+        let row = scene.worker_row("odd");
+        row.is_some_and(|row| row["state"] == "starting" && row["pid"].is_number())
+    };
     scene.wait("it to start", is_starting);
     assert!(scene.members(TEAM).is_empty());
     let pid = scene.pid("odd", "process");
