@@ -20,7 +20,17 @@ struct Desk<'s> {
 
 impl<'s> Desk<'s> {
     fn take(scene: &'s Scene) -> Self {
+        Self::with_hooks(scene, &json!({}))
+    }
+
+    /// The same, with hooks of the user's.
+    fn with_hooks(scene: &'s Scene, hooks: &Value) -> Self {
         let agent = Agent::gemini(&scene.world.path().join("w")).unwrap();
+        let file = scene.world.path().join("w/home/.gemini/settings.json");
+        let mut settings: Value =
+            serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        settings["hooks"] = hooks.clone();
+        put(&file, &settings.to_string());
         fs::create_dir_all(cache_dir()).unwrap();
         let safe = tempfile::Builder::new().prefix("run-").tempdir_in(cache_dir()).unwrap();
         let words = [&[agent.program.display().to_string()], &agent.args[..]].concat();
@@ -117,6 +127,21 @@ fn a_busy_worker_gets_its_mail_without_keys() {
         let inbox = fs::read_to_string(scene.world.inbox(&scene.team, "w")).unwrap();
         !inbox.contains("\"read\": false")
     });
+}
+
+/// What is typed then would be in the way, and Gemini CLI has been seen to lose it.
+#[test]
+fn nothing_is_typed_while_a_worker_runs_hooks_before_its_turn() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let slow = json!({"type": "command", "name": "slow", "command": "sleep 2", "timeout": 10000});
+    let desk = Desk::with_hooks(&scene, &json!({"BeforeAgent": [{"hooks": [slow]}]}));
+    scene.send("w", "first");
+    scene.send("w", "second");
+    desk.delivered("first", "keys");
+    desk.delivered("second", "hook");
+    let prompts = ["first", "second"].map(|text| format!("[message from team-lead]\n{text}"));
+    assert_eq!(desk.agent.model.prompts(), prompts);
 }
 
 /// Gemini CLI forgets what it was handed if the user cancels before the model has answered.

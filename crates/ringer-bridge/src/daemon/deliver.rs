@@ -45,6 +45,10 @@ const TAKING: Duration = Duration::from_millis(700);
 /// So long an agent may take to show that it works on what it took.
 const AFTERWARDS: Duration = Duration::from_millis(200);
 
+/// The same for one that runs hooks of ours first: that takes a while, and so it is sure to be seen at work, however
+/// busy the machine is.
+const AFTER_HOOKS: Duration = Duration::from_secs(5);
+
 /// So long whatever hands a message over to the worker has it for itself.
 const HANDING: Duration = Duration::from_secs(5);
 
@@ -274,21 +278,21 @@ impl<P: Pane> Delivery<'_, P> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(2);
         let mut sight = entered.clone();
+        let afterwards = if self.place.hooks { AFTER_HOOKS } else { AFTERWARDS };
         loop {
             self.pane.changed(&sight, pause).await;
             sight = self.look().await.map_err(|later| later.note(Note::Nothing))?;
             // The worker's own hook says so.
-            if self.place.hooks && here(|| self.shared.journal.is_delivered(self.message.id))? {
-                return Ok(true);
-            }
-            let taken = self.gate().submitted(&sight, payload) == Some(true);
+            let told =
+                self.place.hooks && here(|| self.shared.journal.is_delivered(self.message.id))?;
+            let taken = told || self.gate().submitted(&sight, payload) == Some(true);
             // An empty prompt comes first, and only then the sign that it works: the next message is not
             // to slip in between.
-            if taken && (self.gate().works(&sight) || start.elapsed() > AFTERWARDS) {
+            if taken && (self.gate().works(&sight) || start.elapsed() > afterwards) {
                 return Ok(true);
             }
-            if start.elapsed() >= TAKING {
-                return Ok(taken);
+            if !taken && start.elapsed() >= TAKING {
+                return Ok(false);
             }
             pause = (pause * 2).min(Duration::from_millis(50));
         }
