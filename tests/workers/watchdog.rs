@@ -176,11 +176,11 @@ fn who_waits_for_a_person_or_is_stuck_is_named_once_and_is_not_idle() {
     scene.wait("another word", || {
         scene.barks("session-one", "w is busy, and nothing has changed") == 1
     });
-    assert!(problems().contains("w on session-one: stuck"), "{}", problems());
+    scene.wait("the user to be told", || problems().contains("w on session-one: stuck"));
     scene.task("session-one", "in_progress");
     act("PROMPT>");
     scene.wait("the last word", || scene.barks("session-one", "all idle: w") == 1);
-    assert_eq!(problems(), "[]");
+    scene.wait("no problem", || problems() == "[]");
     assert_eq!(scene.barks("session-one", ""), 3, "{:?}", scene.told("session-one"));
     scene.run(&["stop", "w"]);
 }
