@@ -6,13 +6,20 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use crate::address::Address;
 use crate::fault::Fault;
+use crate::zellij::is_no_session;
 
 /// A pane is split only if both halves have at least so many columns and rows.
 const COLUMNS: usize = 80;
 const ROWS: usize = 24;
+
+/// Zellij is asked so often, with a pause in between, before it is believed that there is no such session.
+const TRIES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Several may be wanted at once, and how much room there is depends on the one before.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -72,7 +79,8 @@ impl Multiplexer {
                 let mut command = program("zellij");
                 command.arg(format!("--session={session}")).args(["action", "new-pane"]);
                 command.args(["--no-focus", "--name", "", "--close-on-exit", "--cwd"]).arg(cwd);
-                let pane = run("zellij", command.arg("--").args(words))?;
+                command.arg("--").args(words);
+                let pane = patiently(|| run("zellij", &mut command))?;
                 Ok(Address::Zellij { session: session.clone(), pane })
             }
         }
@@ -93,14 +101,27 @@ fn tmux(socket: &str) -> Command {
     command
 }
 
+/// Asks Zellij again if it denies a session that is there: on a busy machine it does that now and then, and has done
+/// nothing.
+fn patiently(mut ask: impl FnMut() -> Result<String, Fault>) -> Result<String, Fault> {
+    for _ in 0..TRIES {
+        match ask() {
+            Err(Fault::Refused { said, .. }) if is_no_session(&said) => thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    ask()
+}
+
 /// Runs a command until it ends; what it printed.
 fn run(program: &'static str, command: &mut Command) -> Result<String, Fault> {
     let output = command.output().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Fault::NoProgram { program },
         _ => Fault::Refused { program, said: e.to_string() },
     })?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
+    // Zellij may report success though it denies the session.
+    if !output.status.success() || is_no_session(&said) {
         return Err(Fault::Refused { program, said });
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())

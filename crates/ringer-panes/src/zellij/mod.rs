@@ -53,6 +53,7 @@ use tokio::sync::OnceCell;
 
 pub use self::pane::ZellijPane;
 use self::program::Program;
+pub(crate) use self::program::is_no_session;
 use self::session::Server;
 use self::subscription::Subscription;
 use self::worker::Found;

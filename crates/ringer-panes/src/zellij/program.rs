@@ -123,7 +123,7 @@ fn outcome(output: Output) -> Outcome {
 }
 
 /// Whether this is how Zellij says that a session is not there.
-pub(super) fn is_no_session(said: &str) -> bool {
+pub(crate) fn is_no_session(said: &str) -> bool {
     said.starts_with("There is no active session") || said.starts_with("Session '")
 }
 
