@@ -1,5 +1,5 @@
 //! 200 messages to a worker while somebody types, deletes, resizes, scrolls and opens dialogs there, at
-//! random: every message arrives once and in order, no dialog is answered, and every key arrives.
+//! random: every message arrives once and in order, no dialog that is on the screen is answered, and every key arrives.
 
 use std::fs;
 use std::thread;
@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use crate::scene::{Scene, TEAM};
 use crate::seat::{Kind, Seat, player_file};
-use ringer_testkit::{Lead, Writing, played};
+use ringer_testkit::{Lead, Played, Writing, played};
 use serde_json::{Value, json};
 
 const MESSAGES: usize = 200;
 const PATIENCE: Duration = Duration::from_mins(6);
+
+/// A dialog that was drawn less than so many milliseconds ago need not have come to tmux yet.
+const UNSEEN_MS: u64 = 30;
 
 /// Somebody in front of a worker, who does what the seed says.
 struct Human<'s> {
@@ -100,7 +103,10 @@ fn chaos(kind: Kind, seed: u64) {
     scene.wait("nothing more to do", || scene.state_of("w") == "ready");
 
     let all = played(&file);
-    assert!(all.iter().all(|one| !one.approved), "a dialog was answered: {all:?}");
+    // In tmux nobody can know of a key before the program has drawn what comes of it. Under our own host, keys count.
+    let unseen = if kind == Kind::Tmux { UNSEEN_MS } else { 0 };
+    let answered = |one: &Played| one.approved && (unseen == 0 || one.shown_ms > unseen);
+    assert!(!all.iter().any(answered), "a dialog was answered: {all:?}");
     let place = |text: &String| {
         let places: Vec<usize> = (0..all.len()).filter(|at| all[*at].text.contains(text)).collect();
         assert_eq!(places.len(), 1, "{text} arrived {places:?}{}", scene.all());

@@ -118,9 +118,22 @@ fn of_two_leads_in_a_directory_the_newest_counts_and_status_says_so() {
     scene.lead_starts("session-one", 1, &work);
     let _daemon = scene.start();
     assert_eq!(scene.spawn(&[], "w").0, Some(0));
+    let mut scene = scene;
+    scene.team = "session-one".to_owned();
+    // It is known, and cannot be typed before the other lead comes.
+    let host = rustix::process::Pid::from_raw(scene.pid("w", "host")).unwrap();
+    rustix::process::kill_process(host, rustix::process::Signal::STOP).unwrap();
+    scene.send("w", "an order of the older");
+    scene.wait("it to wait", || scene.state_of("w").starts_with("waiting"));
     scene.lead_starts("session-two", 2, &work);
     scene.wait("it to go to the newest", || scene.members("session-two") == ["w"]);
     scene.wait("it to leave the older", || scene.members("session-one").is_empty());
+    // The older one still runs, and waits for an answer: it is told.
+    scene.wait("its mail", || scene.told("session-one").len() == 1);
+    let told = &scene.told("session-one")[0];
+    let head = "not delivered: worker moved (it is on session-two now)\nw did not get this message of yours:";
+    assert!(told.starts_with(head) && told.contains("an order of the older"), "{told}");
+    rustix::process::kill_process(host, rustix::process::Signal::CONT).unwrap();
     let status = scene.run(&["status"]);
     let words = format!("2 live leads in {}: session-two, session-one", work.display());
     assert!(status.contains(&words) && status.contains("ringer move"), "{status}");

@@ -14,6 +14,9 @@ pub struct Played {
     pub approved: bool,
     /// Whether it was busy.
     pub busy: bool,
+    /// So many milliseconds a dialog that was approved had been on the screen; 0 if it was not drawn yet.
+    #[serde(default)]
+    pub shown_ms: u64,
 }
 
 /// How to see what it is doing, for `workers/player.toml`.

@@ -74,15 +74,15 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("temporary directories have plain names")
 }
 
-/// Looks until the condition holds.
+/// Looks until the condition holds. A pane that is put back where it was is nowhere for a moment.
 pub(crate) async fn until(pane: &mut ZellijPane, holds: impl Fn(&Sight) -> bool) -> Result<Sight> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let sight = pane.look().await?;
-        if holds(&sight) {
-            return Ok(sight);
+        let seen = pane.look().await;
+        if seen.as_ref().is_ok_and(&holds) {
+            return Ok(seen?);
         }
-        ensure!(Instant::now() < deadline, "never came, but: {sight:#?}");
+        ensure!(Instant::now() < deadline, "never came, but: {seen:#?}");
         sleep(Duration::from_millis(20)).await;
     }
 }

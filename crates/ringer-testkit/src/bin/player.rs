@@ -57,6 +57,7 @@ fn main() -> Result<()> {
         pasting: None,
         held: Vec::new(),
         drawn: Instant::now(),
+        asked: None,
         size: (0, 0),
     };
     let mut terminal = tcgetattr(io::stdin())?;
@@ -98,6 +99,8 @@ struct Player {
     pasting: Option<Vec<u8>>,
     held: Vec<u8>,
     drawn: Instant,
+    /// When the dialog that is open was drawn first.
+    asked: Option<Instant>,
     /// Rows and columns.
     size: (usize, usize),
 }
@@ -181,7 +184,10 @@ impl Player {
             match byte {
                 b'\r' => {
                     self.mode = Mode::Idle;
-                    self.tell(&Played { text: String::new(), approved: true, busy: false })?;
+                    let shown = self.asked.take().map_or(0, |at| at.elapsed().as_millis());
+                    let shown_ms = u64::try_from(shown)?;
+                    let (text, busy) = (String::new(), false);
+                    self.tell(&Played { text, approved: true, busy, shown_ms })?;
                 }
                 0x1b => self.mode = Mode::Idle,
                 _ => {}
@@ -220,7 +226,7 @@ impl Player {
         }
         let busy = self.mode != Mode::Idle;
         self.history.push(text.clone());
-        self.tell(&Played { text, approved: false, busy })?;
+        self.tell(&Played { text, approved: false, busy, shown_ms: 0 })?;
         let end = Instant::now() + Duration::from_millis(self.random(120));
         self.mode = Mode::Busy(end);
         Ok(())
@@ -310,7 +316,10 @@ impl Player {
         }
         let mut stdout = io::stdout().lock();
         stdout.write_all(out.as_bytes())?;
-        Ok(stdout.flush()?)
+        stdout.flush()?;
+        let asks = matches!(self.mode, Mode::Dialog(_));
+        self.asked = asks.then(|| self.asked.unwrap_or_else(Instant::now));
+        Ok(())
     }
 
     /// The draft as it is shown.
