@@ -28,7 +28,7 @@ use crate::turn::forget_said;
 
 /// What a message says that brings back what was not delivered: because the worker has ended, or has left the team.
 pub const NOT_DELIVERED: &str = "not delivered: worker ended";
-const MOVED: &str = "not delivered: worker moved";
+pub(crate) const MOVED: &str = "not delivered: worker moved";
 
 /// One at a time gives mail back, or it would go back twice.
 const TURN: &str = "departing";
@@ -60,9 +60,9 @@ pub fn depart(
         journal.ended(entry, why, SystemTime::now())?;
         return Ok(Departed::default());
     }
-    let mut all = give_back(claude, state, &journal, &id, why)?;
+    let mut all = give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
     for former in entry.former_ids() {
-        all += give_back(claude, state, &journal, &former, why)?;
+        all += give_back(claude, state, &journal, &former, (NOT_DELIVERED, why))?;
     }
     journal.ended(entry, why, SystemTime::now())?;
     forget_said(state, &id)?;
@@ -77,7 +77,7 @@ pub fn depart(
         }
     }
     Roster::has_left(state, &id.team_dir, &id.name)?;
-    all += give_back(claude, state, &journal, &id, why)?;
+    all += give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
     journal.sync()?;
     Ok(all)
 }
@@ -116,29 +116,9 @@ fn take_leave(state: &StateDir, team: &Team, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives back what was not delivered to a worker that has ended, in one message to each who sent some.
+/// Gives back what was not delivered to a member, in one message to each who sent some. `what` has become of it:
+/// [`NOT_DELIVERED`] or [`MOVED`].
 pub(crate) fn give_back(
-    claude: &ClaudeDir,
-    state: &StateDir,
-    journal: &Journal,
-    id: &MemberId,
-    why: &str,
-) -> Result<Departed> {
-    return_mail(claude, state, journal, id, (NOT_DELIVERED, why))
-}
-
-/// The same for a worker that has left the team, and is on another one.
-pub(crate) fn give_back_moved(
-    claude: &ClaudeDir,
-    state: &StateDir,
-    journal: &Journal,
-    id: &MemberId,
-    why: &str,
-) -> Result<Departed> {
-    return_mail(claude, state, journal, id, (MOVED, why))
-}
-
-fn return_mail(
     claude: &ClaudeDir,
     state: &StateDir,
     journal: &Journal,

@@ -12,7 +12,7 @@ use ringer_teams::{ClaudeDir, Liveness, Team};
 use tracing::info;
 
 use super::shared::Shared;
-use crate::depart::{give_back_moved, take_off, team_of};
+use crate::depart::{MOVED, give_back, take_off, team_of};
 use crate::error::Result;
 use crate::journal::{Journal, MemberId};
 use crate::roster::{Follows, Roster, RosterEntry};
@@ -93,7 +93,8 @@ fn relocate(
         journal.carry_over(id, &entry.id(), to.name(), now)?;
     } else if old.as_ref().is_some_and(|old| old.lead_alive() == Liveness::Alive) {
         // Somebody is there who waits for an answer.
-        give_back_moved(claude, state, journal, id, &format!("it is on {} now", to.name()))?;
+        let why = format!("it is on {} now", to.name());
+        give_back(claude, state, journal, id, (MOVED, &why))?;
     } else {
         journal.put_aside(id, if old.is_some() { "moved" } else { "no team" }, now)?;
     }

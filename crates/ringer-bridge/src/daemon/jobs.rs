@@ -20,7 +20,7 @@ use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
 use super::watchdog::{self, Round};
 use super::watcher::Noted;
-use crate::depart::{give_back, take_off, team_of};
+use crate::depart::{NOT_DELIVERED, give_back, take_off, team_of};
 use crate::error::Result;
 use crate::journal::MemberId;
 use crate::roster::Roster;
@@ -225,7 +225,8 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
             let is_taken = roster.find(&id.team_dir, &id.name).is_some()
                 || member.is_some_and(|member| !member.is_synthetic());
             if !is_taken {
-                give_back(claude, &shared.state, journal, id, "it had ended before")?;
+                let why = (NOT_DELIVERED, "it had ended before");
+                give_back(claude, &shared.state, journal, id, why)?;
             }
             Finding::Done
         }
