@@ -185,6 +185,8 @@ fn gemini_leads_a_team_of_its_own() {
         assert!(waited.is_ok(), "waited for {what}\n{}{}", gemini.model.end(), scene.all());
     };
     // Its inbox is delivered like everyone's.
+    let to_lead = ["send", "--team", "mine", "--to", "team-lead", "--from", "user", "--force"];
+    let ask = |text: &str| drop(scene.run(&[&to_lead[..], &[text]].concat()));
     let tool = |name: &str, input: &Value| Turn::call(&format!("mcp_ringer_{name}"), input);
     gemini.model.queue([
         tool("spawn_teammate", &receiver(&scene, "a")),
@@ -194,17 +196,7 @@ fn gemini_leads_a_team_of_its_own() {
         tool("send_message", &json!({"to": "b", "message": "WORK FOR B"})),
         Turn::say("they work"),
     ]);
-    scene.run(&[
-        "send",
-        "--team",
-        "mine",
-        "--to",
-        "team-lead",
-        "--from",
-        "user",
-        "--force",
-        "Grow a team.",
-    ]);
+    ask("Grow a team.");
     wait("both to have work", &|| ["a", "b"].iter().all(|name| texts(&scene, name).len() == 1));
     assert_eq!(texts(&scene, "a"), ["[message from team-lead]\nWORK FOR A"]);
     wait("the end of the turn", &|| gemini.model.saw("\"sent_to\":[\"b\"]"));
@@ -231,17 +223,7 @@ fn gemini_leads_a_team_of_its_own() {
     gemini
         .model
         .queue([tool("finish_team", &json!({"summary": "IT IS FINISHED"})), Turn::say("finished")]);
-    scene.run(&[
-        "send",
-        "--team",
-        "mine",
-        "--to",
-        "team-lead",
-        "--from",
-        "user",
-        "--force",
-        "Finish.",
-    ]);
+    ask("Finish.");
     wait("the end", &|| gemini.model.saw("\"summary\":\"IT IS FINISHED\""));
     assert_eq!(member_names(&scene, "mine"), ["team-lead"]);
     assert_eq!(scene.run(&["teams", "delete", "mine", "--force"]), "deleted mine\n");

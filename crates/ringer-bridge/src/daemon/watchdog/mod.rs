@@ -173,10 +173,14 @@ impl Patrol<'_> {
         if was_said || before != Some((state.clone(), mark)) {
             return Ok(());
         }
-        // Noted first: said twice is worse than said by half.
+        // Noted first: a crash in between is better than the same word twice. What could not be written is tried again.
         self.said(&team, Some(&state))?;
         info!(team = team.name(), "all idle");
-        self.tell(&team, &open.words(workers), "all idle")
+        let told = self.tell(&team, &open.words(workers), "all idle");
+        if told.is_err() {
+            self.said(&team, None)?;
+        }
+        told
     }
 
     /// Looks at one worker, and tells its lead if it needs somebody.
