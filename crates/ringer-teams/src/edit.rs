@@ -238,8 +238,7 @@ impl Seen {
 
 fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile::NamedTempFile> {
     let write = || -> io::Result<tempfile::NamedTempFile> {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        let mut temp = tempfile::Builder::new().prefix(TEMP.0).suffix(TEMP.1).tempfile_in(dir)?;
+        let mut temp = temp_beside(path)?;
         temp.write_all(text.as_bytes())?;
         if let Some(old) = &seen.file {
             let old = old.metadata()?;
@@ -258,6 +257,12 @@ fn prepare(path: &Path, seen: &Seen, text: &str, sync: bool) -> Result<tempfile:
         Ok(temp)
     };
     write().map_err(Error::io("write beside", path))
+}
+
+/// A temporary file in the directory of `path`, which is swept later if we are killed.
+pub(crate) fn temp_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix(TEMP.0).suffix(TEMP.1).tempfile_in(dir)
 }
 
 /// Makes the entry of `path` in its directory durable.

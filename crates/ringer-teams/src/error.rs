@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::board::TaskError;
+
 /// The result of everything in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -136,6 +138,17 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// The rules of the board say no.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// Other Ringers are at the board, and one of them does not go on.
+    #[error("`{path}` is in use: waited {waited} ms", path = path.display(), waited = waited.as_millis())]
+    BoardInUse {
+        /// The file that says whose turn it is.
+        path: PathBuf,
+        /// How long we tried.
+        waited: Duration,
+    },
     /// The operating system said no.
     #[error("could not {action} `{path}`", path = path.display())]
     Io {
@@ -160,7 +173,8 @@ impl Error {
             Self::InvalidName { .. } => "invalid_name",
             Self::EmptyMessage => "empty_message",
             Self::TooLarge { .. } => "too_large",
-            Self::Locked { .. } | Self::Unsettled { .. } => "locked",
+            Self::Locked { .. } | Self::Unsettled { .. } | Self::BoardInUse { .. } => "locked",
+            Self::Task(error) => error.code(),
             Self::Unreadable { .. } => "unreadable",
             Self::Unsynced { .. } => "internal_error",
             Self::NotOurs { .. } | Self::NotOurTeam { .. } | Self::OutsideRoot { .. } => {

@@ -289,7 +289,7 @@ fn parse<T: for<'de> Deserialize<'de>>(raw: &str) -> Option<T> {
     serde_json::from_str(raw).ok()
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string always serialises")
 }
 

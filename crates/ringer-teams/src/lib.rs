@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod board;
 mod branch;
 pub mod claude_settings;
 mod config;
@@ -56,6 +57,10 @@ mod tasks;
 mod team;
 mod transcript;
 
+pub use board::{
+    Actor, Board, Changed, DESCRIPTION_LIMIT, NewTask, SUBJECT_LIMIT, TASKS_LIMIT, TaskChange,
+    TaskError,
+};
 pub use branch::birth_branch;
 pub use config::{BACKEND, FOUNDER, LeadProcess, Member, TeamConfig};
 pub use draft::{BYTES_LIMIT, Draft, SUMMARY_LIMIT, TEXT_LIMIT, stored};
@@ -72,7 +77,7 @@ pub use message::{Known, Structured};
 pub use names::{LEAD, check_member_name, inbox_file_name};
 pub use session::{Activity, Session};
 pub use slug::{slug, subtree_branch, team_name};
-pub use task::Task;
-pub use tasks::Tasks;
+pub use task::{DELIVERABLE_PATH, RESULT_SUMMARY, Task, TaskStatus};
+pub use tasks::{Tasks, Waits};
 pub use team::{ClaudeDir, Team, Teams};
 pub use transcript::Transcript;

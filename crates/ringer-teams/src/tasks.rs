@@ -1,7 +1,8 @@
 //! All tasks of a team: the numbered files in its directory under `tasks/`.
 //!
-//! Owns finding and counting them. Must never write one, nor let a broken one hide the others.
+//! Owns finding and counting them, and what they wait for. Must never write one, nor let a broken one hide the others.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,26 @@ impl Tasks {
         self.found.iter().filter(|task| !task.is_deleted()).count()
     }
 
+    /// The task of that number.
+    pub fn get(&self, id: &str) -> Option<&Task> {
+        let at = self.found.binary_search_by_key(&whole_number(id)?, |task| numeral(&task.id));
+        at.ok().map(|at| &self.found[at])
+    }
+
+    /// What each waits for.
+    pub fn waits(&self) -> Waits<'_> {
+        let mut waits = Waits { tasks: self, on: BTreeMap::new() };
+        for task in &self.found {
+            for blocker in &task.blocked_by {
+                waits.add(&task.id, blocker);
+            }
+            for blocked in &task.blocks {
+                waits.add(blocked, &task.id);
+            }
+        }
+        waits
+    }
+
     /// Reads the directory; one that is not there has no tasks.
     pub(crate) fn read(dir: &Path) -> Result<Self> {
         let mut tasks = Self::default();
@@ -46,8 +67,13 @@ impl Tasks {
         let paths = entries.flatten().map(|entry| entry.path());
         let mut files: Vec<_> = paths.filter_map(|path| Some((number(&path)?, path))).collect();
         files.sort();
-        for (_, path) in files {
+        for (number, path) in files {
             match read_whole(&path, Task::parse) {
+                // It would be changed in another file than it was read from.
+                Ok(Some(task)) if task.id != number.to_string() => {
+                    let why = format!("it says that it is task {}", task.id.escape_debug());
+                    tasks.broken.push((path.clone(), Error::Unreadable { path, why }));
+                }
                 Ok(Some(task)) => tasks.found.push(task),
                 // It was deleted since the directory was listed.
                 Ok(None) => {}
@@ -58,11 +84,77 @@ impl Tasks {
     }
 }
 
+/// Which task waits for which. A dependency counts from the moment at which one of the two says it: whoever wrote it
+/// may be about to write the other.
+#[derive(Debug)]
+pub struct Waits<'a> {
+    tasks: &'a Tasks,
+    on: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Waits<'_> {
+    pub(crate) fn add(&mut self, waiting: &str, blocker: &str) {
+        self.on.entry(waiting.to_owned()).or_default().insert(blocker.to_owned());
+    }
+
+    /// Every dependency: who waits, and for whom.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.on.iter();
+        all.flat_map(|(blocked, on)| on.iter().map(|blocker| (blocked.as_str(), blocker.as_str())))
+    }
+
+    /// The tasks that this one still waits for, by number. One that is nowhere to be found is waited for, too, as
+    /// Claude Code does.
+    pub fn blockers(&self, id: &str) -> Vec<String> {
+        let is_done = |blocker: &&String| {
+            self.tasks.get(blocker).is_some_and(|task| task.is_completed() || task.is_deleted())
+        };
+        let on = self.on.get(id).into_iter().flatten();
+        let mut open: Vec<String> = on.filter(|blocker| !is_done(blocker)).cloned().collect();
+        open.sort_by_key(|id| numeral(id));
+        open
+    }
+
+    /// A way from one task over those that each waits for to another, both included.
+    pub(crate) fn path(&self, from: &str, to: &str) -> Option<Vec<String>> {
+        let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut next = vec![from];
+        while let Some(here) = next.pop() {
+            if here == to {
+                let mut path = vec![here.to_owned()];
+                let mut at = here;
+                while at != from {
+                    at = came_from[at];
+                    path.push(at.to_owned());
+                }
+                path.reverse();
+                return Some(path);
+            }
+            for on in self.on.get(here).into_iter().flatten() {
+                if on != from && !came_from.contains_key(on.as_str()) {
+                    came_from.insert(on, here);
+                    next.push(on);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A number to order by; what is none comes last.
+fn numeral(id: &str) -> u64 {
+    id.parse().unwrap_or(u64::MAX)
+}
+
 /// The number of a task's file; `None` for locks and all else that lies beside.
-fn number(path: &Path) -> Option<u64> {
-    let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
-    // Rust would take a sign for part of a number.
-    stem.bytes().all(|b| b.is_ascii_digit()).then(|| stem.parse().ok()).flatten()
+pub(crate) fn number(path: &Path) -> Option<u64> {
+    whole_number(path.file_name()?.to_str()?.strip_suffix(".json")?)
+}
+
+/// A number as Claude Code writes it: no sign, which Rust would take, and nothing in front.
+pub(crate) fn whole_number(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    plain.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -89,7 +181,8 @@ mod tests {
         put(&at("3.json"), &task(3, "deleted"));
         put(&at("4.json"), "{\"id\": \"4\"");
         symlink(at("1.json"), at("5.json")).unwrap();
-        for other in ["+6.json", "x.json", ".json", ".lock", ".highwatermark", "7.txt"] {
+        put(&at("11.json"), &task(12, "pending"));
+        for other in ["+6.json", "06.json", "x.json", ".json", ".lock", ".highwatermark", "7.txt"] {
             put(&at(other), &task(6, "pending"));
         }
         fs::create_dir(at("1.json.lock")).unwrap();
@@ -99,7 +192,12 @@ mod tests {
         assert_eq!(ids, ["1", "2", "3", "10"]);
         let broken: Vec<_> =
             tasks.broken.iter().map(|(path, e)| (path.clone(), e.code())).collect();
-        assert_eq!(broken, [(at("4.json"), "unreadable"), (at("5.json"), "permission_denied")]);
+        let wanted = [
+            (at("4.json"), "unreadable"),
+            (at("5.json"), "permission_denied"),
+            (at("11.json"), "unreadable"),
+        ];
+        assert_eq!(broken, wanted);
         let counts = (tasks.open().count(), tasks.completed().count(), tasks.total());
         assert_eq!(counts, (2, 1, 3));
     }

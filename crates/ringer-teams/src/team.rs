@@ -7,6 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::board::Board;
 use crate::config::{Member, TeamConfig};
 use crate::error::{Error, Result};
 use crate::lead::{Liveness, is_starting};
@@ -168,6 +169,11 @@ impl Team {
         }
         check_inside(&self.tasks, &dir)?;
         Tasks::read(&dir)
+    }
+
+    /// The board that its tasks are changed on.
+    pub fn board(&self) -> Board<'_> {
+        Board::of(self)
     }
 
     /// Where the lead works.

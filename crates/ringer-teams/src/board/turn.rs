@@ -1,0 +1,133 @@
+//! A turn at the board: while it lasts, no other Ringer changes it.
+//!
+//! Owns waiting for it, and mending what a turn that was cut short left.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Board;
+use super::birth::highest;
+use super::change::{link, unlink};
+use crate::edit;
+use crate::error::{Error, Result};
+use crate::task::Task;
+use crate::tasks::{Tasks, whole_number};
+use crate::team::check_inside;
+
+/// The file that Claude Code keeps beside the tasks, for its lock to have a name.
+pub(super) const LOCK: &str = ".lock";
+
+/// Turns take milliseconds. One that takes longer than this was stopped in the middle.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Between two looks whether it is our turn.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A turn, and the board as it was found.
+pub(super) struct Turn {
+    pub(super) tasks: Tasks,
+    _lock: File,
+}
+
+impl Turn {
+    /// Waits for it, reads the board, and mends it.
+    pub(super) fn take(board: &Board<'_>) -> Result<Self> {
+        let lock = open(board)?;
+        let (path, started) = (board.dir().join(LOCK), Instant::now());
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
+                    thread::sleep(PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::BoardInUse { path, waited: started.elapsed() });
+                }
+                Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
+            }
+        }
+        let tasks = board.team.tasks()?;
+        let tasks = if mend(board, &tasks)? { board.team.tasks()? } else { tasks };
+        Ok(Self { tasks, _lock: lock })
+    }
+
+    /// The tasks that waited for this one when the turn began, and wait for nothing now.
+    pub(super) fn unblocked(&self, board: &Board<'_>, id: &str) -> Result<Vec<Task>> {
+        let waits = self.tasks.waits();
+        let waited: Vec<&str> =
+            waits.all().filter(|(_, on)| *on == id).map(|(who, _)| who).collect();
+        if waited.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = board.team.tasks()?;
+        let waits = now.waits();
+        let free = |task: &&Task| {
+            waited.contains(&&*task.id) && task.is_open() && waits.blockers(&task.id).is_empty()
+        };
+        Ok(now.found.iter().filter(free).cloned().collect())
+    }
+}
+
+/// Opens the file that turns are taken by, and makes it, and the directory, as Claude Code would.
+fn open(board: &Board<'_>) -> Result<File> {
+    let dir = board.dir();
+    // A team that was deleted must not come back as a directory of tasks.
+    if !board.team.config_path().exists() {
+        return Err(Error::TeamGone { path: board.team.config_path() });
+    }
+    for made in [dir.parent().unwrap_or(dir), dir] {
+        match fs::create_dir(made) {
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => {
+                return Err(Error::io("create", made)(e));
+            }
+            _ => {}
+        }
+    }
+    check_inside(dir.parent().unwrap_or(dir), dir)?;
+    edit::sweep(dir);
+    let path = dir.join(LOCK);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW);
+    options.open(&path).map_err(Error::io("open", path))
+}
+
+/// Makes both sides of every dependency say it, and takes out what was deleted; whether there was anything to do.
+fn mend(board: &Board<'_>, tasks: &Tasks) -> Result<bool> {
+    // What cannot be read may say anything.
+    if !tasks.broken.is_empty() {
+        return Ok(false);
+    }
+    let mut mended = false;
+    let mut highest_ever = None;
+    for (blocked, blocker) in tasks.waits().all() {
+        match (tasks.get(blocked), tasks.get(blocker)) {
+            (Some(one), Some(other)) => {
+                if !one.blocked_by.iter().any(|id| id == blocker) {
+                    board.relink(blocked, |text| link(text, "blockedBy", blocker))?;
+                    mended = true;
+                }
+                if !other.blocks.iter().any(|id| id == blocked) {
+                    board.relink(blocker, |text| link(text, "blocks", blocked))?;
+                    mended = true;
+                }
+            }
+            (Some(there), None) | (None, Some(there)) => {
+                let gone = if there.id == blocked { blocker } else { blocked };
+                // A number that was never given is somebody's plan.
+                let highest = match highest_ever {
+                    Some(highest) => highest,
+                    None => *highest_ever.insert(highest(board)?.0),
+                };
+                if whole_number(gone).is_some_and(|number| number <= highest) {
+                    board.relink(&there.id, |text| unlink(text, gone))?;
+                    mended = true;
+                }
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(mended)
+}
