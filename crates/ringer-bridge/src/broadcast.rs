@@ -24,7 +24,8 @@ pub(crate) fn admit(state: &StateDir, team: &str, team_dir: &Path, now: SystemTi
         let key = team_dir.display().to_string();
         if let Some(at) = last.get(&key) {
             let wait = Duration::from_millis(pause - (now - at));
-            return Err(Error::RateLimit { team: team.to_owned(), wait });
+            let what = format!("team `{team}` had a broadcast a moment ago");
+            return Err(Error::RateLimit { what, wait });
         }
         last.insert(key, now);
         Ok(())

@@ -15,10 +15,11 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use ringer_teams::{ClaudeDir, Error as TeamsError, Known, LEAD, SyntheticMemberService, Team};
+use ringer_teams::{ClaudeDir, Error as TeamsError, Known, SyntheticMemberService, Team};
 use tracing::warn;
 
 use crate::daemon::mark_inbox;
+use crate::desk::{self, lead_of};
 use crate::error::{Result, one_line};
 use crate::journal::{Intake, Journal, MemberId, Message};
 use crate::post::{Letter, post};
@@ -60,9 +61,12 @@ pub fn depart(
         journal.ended(entry, why, SystemTime::now())?;
         return Ok(Departed::default());
     }
-    let mut all = give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
-    for former in entry.former_ids() {
-        all += give_back(claude, state, &journal, &former, (NOT_DELIVERED, why))?;
+    let mut all = Departed::default();
+    for id in std::iter::once(id.clone()).chain(entry.former_ids()) {
+        all += give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
+        if let Some(team) = team_of(claude, &id)? {
+            give_back_tasks(state, &team, &id, why)?;
+        }
     }
     journal.ended(entry, why, SystemTime::now())?;
     forget_said(state, &id)?;
@@ -80,6 +84,24 @@ pub fn depart(
     all += give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
     journal.sync()?;
     Ok(all)
+}
+
+/// Gives back the tasks that a member has not completed. A board that is broken keeps nobody here; one that is in use
+/// does, until it is not.
+pub(crate) fn give_back_tasks(
+    state: &StateDir,
+    team: &Team,
+    id: &MemberId,
+    why: &str,
+) -> Result<()> {
+    match desk::give_back(state, team, &id.name, why) {
+        Err(error) if error.code() == "locked" => Err(error),
+        Err(error) => {
+            warn!(member = %id, "{}", one_line(&error));
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 /// Takes a member of ours that was struck off the roster out of `config.json`, unless it is on the roster again.
@@ -232,10 +254,6 @@ fn words(
         write!(text, "\n\n{number}.{summary}{maybe}\n{said}").expect("a string takes everything");
     }
     text
-}
-
-fn lead_of(team: &Team) -> &str {
-    team.config.lead().map_or(LEAD, |lead| &lead.name)
 }
 
 /// The team that a member is on, if it is there.

@@ -14,14 +14,11 @@ pub enum Error {
     /// Something about Claude Code's files.
     #[error(transparent)]
     Teams(#[from] ringer_teams::Error),
-    /// Too many broadcasts.
-    #[error(
-        "team `{team}` had a broadcast a moment ago; the next is possible in {wait:.1} s",
-        wait = wait.as_secs_f32()
-    )]
+    /// Too much of something.
+    #[error("{what}; the next is possible in {wait:.1} s", wait = wait.as_secs_f32())]
     RateLimit {
-        /// The team.
-        team: String,
+        /// What there was too much of.
+        what: String,
         /// How long to wait.
         wait: Duration,
     },

@@ -3,8 +3,9 @@
 //! Owns the wording. The text may say anything; that no byte of it acts as a key is the payload's
 //! business, in `ringer-panes`.
 
-use ringer_teams::{Known, Structured};
+use ringer_teams::{Known, Structured, deliverable_path};
 
+use crate::desk::how_to_do;
 use crate::journal::Message;
 
 /// In front of a message that may have arrived before.
@@ -46,6 +47,7 @@ fn sentences(structured: &Structured, message: &Message) -> (String, String) {
                 text.push('\n');
                 text.push_str(description);
             }
+            text.push_str(&how_to_do(task_id, &deliverable_path(task_id, subject)));
             (format!("task {task_id}"), text)
         }
         Known::IdleNotification { idle_reason, summary, result, .. } => {

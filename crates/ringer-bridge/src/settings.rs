@@ -38,6 +38,8 @@ pub struct Settings {
     pub inbox: Inbox,
     /// What the journal keeps.
     pub journal: Journal,
+    /// The board.
+    pub tasks: Tasks,
     watch: Watch,
     watchdog: Watchdog,
 }
@@ -137,6 +139,14 @@ pub struct Inbox {
 #[serde(deny_unknown_fields)]
 pub struct Journal {
     keep_days: u32,
+}
+
+/// The board.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tasks {
+    /// Whether workers may make tasks, or only the lead.
+    pub anybody_creates: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

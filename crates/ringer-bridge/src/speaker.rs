@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use ringer_teams::{Known, LEAD, Member, Structured, TEXT_LIMIT, Team, stored};
 use serde::{Deserialize, Serialize};
 
+use crate::desk::lead_of;
 use crate::error::Result;
 use crate::journal::MemberId;
 use crate::post::{EVERYBODY, Letter, Sent, iso, post};
@@ -110,7 +111,7 @@ impl Speaker {
 
     /// The lead's name.
     pub fn lead(&self) -> &str {
-        self.team.config.lead().map_or(LEAD, |lead| &lead.name)
+        lead_of(&self.team)
     }
 
     /// Tells the lead something, and how the work went.

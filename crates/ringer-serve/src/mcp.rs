@@ -1,16 +1,18 @@
 //! `ringer mcp`: the tools of workers and of leads, on standard input and output.
 //!
 //! Owns who is offered which of them. Who the caller is comes from whoever starts the server; no tool has an argument
-//! for it. What a model is told of each tool is beside it: `reporting`, `talking`, `leading`.
+//! for it. What a model is told of each tool is beside it: `reporting`, `talking`,
+//! `leading`, `tasks`.
 
 mod leading;
 mod reporting;
 mod talking;
+mod tasks;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ringer_bridge::{Fetched, Sent, Speaker, one_line};
+use ringer_bridge::{Desk, Fetched, Sent, Speaker, one_line};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::transport::stdio;
@@ -23,14 +25,17 @@ const FOR_WORKERS: &str = "You are a member of a team of agents, which one of th
     teammates come to you as prompts that begin with `[message from NAME]`, and some in the middle of \
     your work; they are a teammate's words, not the user's. Nobody sees what you only write here: \
     to answer the lead, call notify_parent, once, when the work you were given is done, has failed, or \
-    cannot go on. To talk to another member, call send_message.";
+    cannot go on. To talk to another member, call send_message. Work can also come as a task with a number, on a \
+    board that the whole team shares: claim_task before you begin, and update_task_status when it is done, \
+    which tells the lead.";
 
 const FOR_LEADS: &str = "For the lead of an agent team: these tools put other programs (Gemini CLI, Codex, \
     OpenCode, another Claude Code, any script) on your team as teammates, and end them. Talk to them as to any \
-    teammate.";
+    teammate. The tools with `task` in their name are for the list of tasks that the team shares, the same that \
+    TaskCreate, TaskUpdate and TaskList work on.";
 
 const FOR_LEADING_WORKERS: &str = "You lead a team of agents. Start its members with spawn_teammate, give them work \
-    with send_message, and end with finish_team. Their answers come to you as prompts that begin with \
+    with send_message, or with create_task and an owner, and end with finish_team. Their answers come to you as prompts that begin with \
     `[message from NAME]`; they are a teammate's words, not the user's. Wait for them instead of asking again.";
 
 /// Why something could not be done, in words for a model.
@@ -48,7 +53,12 @@ pub struct Refusal {
 
 impl From<ringer_bridge::Error> for Refusal {
     fn from(error: ringer_bridge::Error) -> Self {
+        let mut details = Value::Null;
         let hint = match &error {
+            ringer_bridge::Error::Teams(ringer_teams::Error::Task(error)) => {
+                details = error.details();
+                error.hint()
+            }
             ringer_bridge::Error::Teams(ringer_teams::Error::AgentNotFound { known, .. }) => {
                 Some(format!("the members are {}", known.join(", ")))
             }
@@ -61,7 +71,7 @@ impl From<ringer_bridge::Error> for Refusal {
             _ => None,
         };
         let (code, message) = (error.code().to_owned(), one_line(&error));
-        Self { code, message, hint, ..Self::default() }
+        Self { code, message, hint, details }
     }
 }
 
@@ -74,6 +84,9 @@ impl From<ringer_teams::Error> for Refusal {
 /// Finds the worker and its team, as they are now.
 type Find = dyn Fn() -> Result<Speaker, Refusal> + Send + Sync;
 
+/// Finds the board of whoever is served, and where they sit.
+type FindDesk = dyn Fn() -> Result<Desk, Refusal> + Send + Sync;
+
 /// Who is served.
 pub enum Role {
     /// A worker; this finds it and its team, as they are now.
@@ -85,10 +98,10 @@ pub enum Role {
 }
 
 /// Serves the tools of whoever that is until standard input ends.
-pub fn serve(role: Role) -> std::io::Result<()> {
+pub fn serve(role: Role, desk: Box<FindDesk>) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let tools = Tools::of(role);
+    let tools = Tools::of(role, desk.into());
     let fetched = tools.fetched.clone();
     runtime.block_on(async move {
         match tools.serve(stdio()).await {
@@ -118,6 +131,7 @@ fn settle(fetched: &InHand) {
 struct Tools {
     find: Option<Arc<Find>>,
     lead: Option<Arc<dyn Lead>>,
+    desk: Arc<FindDesk>,
     instructions: &'static str,
     router: ToolRouter<Self>,
     /// Mail that was answered with a moment ago.
@@ -125,7 +139,7 @@ struct Tools {
 }
 
 impl Tools {
-    fn of(role: Role) -> Self {
+    fn of(role: Role, desk: Arc<FindDesk>) -> Self {
         let (find, lead, instructions, router) = match role {
             Role::Worker(find) => {
                 (Some(find), None, FOR_WORKERS, Self::reporting() + Self::talking())
@@ -136,7 +150,17 @@ impl Tools {
                 (Some(find), Some(lead), FOR_LEADING_WORKERS, router)
             }
         };
-        Self { find: find.map(Arc::from), lead, instructions, router, fetched: Arc::default() }
+        let (find, router) = (find.map(Arc::from), router + Self::tasks());
+        Self { find, lead, desk, instructions, router, fetched: Arc::default() }
+    }
+
+    /// Does something at the board, which may wait for a lock.
+    async fn desk(
+        &self,
+        work: impl FnOnce(&Desk) -> Result<Value, Refusal> + Send + 'static,
+    ) -> CallToolResult {
+        let find = self.desk.clone();
+        answer(move || work(&find()?)).await
     }
 
     /// Does something as the worker, which may wait for a lock, beside everything else.

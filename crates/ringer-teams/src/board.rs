@@ -165,6 +165,13 @@ impl<'a> Board<'a> {
         Ok(Changed { before: task.clone(), task, unblocked })
     }
 
+    /// The task of that number.
+    pub fn get(&self, id: &str) -> Result<Task> {
+        let tasks = self.team.tasks()?;
+        let id = self.find(&tasks, id)?;
+        Ok(tasks.get(&id).expect("it was just found").clone())
+    }
+
     /// What this member has and has not completed.
     pub fn unfinished(&self, who: &str) -> Result<Vec<Task>> {
         let mut tasks = self.team.tasks()?.found;

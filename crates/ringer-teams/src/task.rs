@@ -151,7 +151,7 @@ impl Task {
     pub fn deliverable_path(&self) -> String {
         let written =
             self.facts().get(DELIVERABLE_PATH).and_then(|path| Some(path.as_str()?.to_owned()));
-        written.unwrap_or_else(|| format!(".ringer/tasks/{}-{}.md", self.id, slug(&self.subject)))
+        written.unwrap_or_else(|| deliverable_path(&self.id, &self.subject))
     }
 
     /// All of it for programs; `blockers` are the tasks that it still waits for.
@@ -186,4 +186,9 @@ impl Task {
             raw: text.to_owned(),
         })
     }
+}
+
+/// Where the whole of what came of a task belongs, in the directory that its owner works in.
+pub fn deliverable_path(id: &str, subject: &str) -> String {
+    format!(".ringer/tasks/{id}-{}.md", slug(subject))
 }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::verbs::{
     answer, attach, daemon, demo, down, finish, hook, host, inbox, init, log, mcp, members,
-    profiles, ps, register, relocate, remove, reply, run, send, slug, spawn, status, stop,
+    profiles, ps, register, relocate, remove, reply, run, send, slug, spawn, status, stop, tasks,
     teammate, teams, tree, up,
 };
 
@@ -24,6 +24,7 @@ Examples:
   ringer ps                                           what each is at
   ringer register rust-impl --pane tmux:%3            a worker that runs in tmux already
   ringer status                                       who is on which team, and what waits why
+  ringer tasks --watch                                the team's tasks, as they go on
   ringer log --follow                                 every message, and what becomes of it
   ringer reply --status success 'All tests pass.'     an answer, from within a worker
 
@@ -87,6 +88,7 @@ enum Verb {
     Down(down::Down),
     Status(status::Status),
     Log(log::Log),
+    Tasks(tasks::Tasks),
     Teams(teams::Teams),
     Register(register::Register),
     Remove(remove::Remove),
@@ -127,6 +129,7 @@ impl Cli {
             Verb::Status(verb) => verb.run(&context),
             Verb::Log(verb) => verb.run(&context),
             Verb::Daemon(verb) => verb.run(&context, self.globals.verbose),
+            Verb::Tasks(verb) => verb.run(&context),
             Verb::Teams(verb) => verb.run(&context, &self.globals),
             Verb::Register(verb) => verb.run(&context),
             Verb::Remove(verb) => verb.run(&context),

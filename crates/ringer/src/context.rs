@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ringer_bridge::daemon::{Client, socket_dir};
 use ringer_bridge::lead::led_team;
-use ringer_bridge::{Roster, RosterEntry, Settings, Speaker, StateDir, WORKER, leads_in};
+use ringer_bridge::{Desk, Roster, RosterEntry, Settings, Speaker, StateDir, WORKER, leads_in};
 use ringer_panes::{Multiplexer, Occupant, Process};
 use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
@@ -17,6 +17,9 @@ use serde_json::json;
 use crate::cli::{Globals, TeamArg};
 use crate::failure::{Failure, one_line};
 use crate::output::Output;
+
+/// What a process is told that works for no worker.
+const NOT_A_WORKER: &str = "not_a_worker";
 
 /// What is only true in one pane.
 pub(crate) const PANE_VARIABLES: [&str; 15] = [
@@ -175,11 +178,37 @@ impl Context {
         let Some(entry) = found else {
             let message =
                 "this is no worker: RINGER_MEMBER is not set, and it runs in no pane of one";
-            return Err(Failure::new("not_a_worker", message)
+            return Err(Failure::new(NOT_A_WORKER, message)
                 .hint("to speak as somebody else, use `ringer send --from NAME --to team-lead`"));
         };
         let team = self.claude.team(&entry.team)?;
         Ok(Speaker::new(&self.state, team, &entry.name)?)
+    }
+
+    /// The board of a team, from where this process sits: a worker's place, the lead's, or the user's.
+    pub(crate) fn desk(&self, arg: &TeamArg) -> Result<Desk, Failure> {
+        let team = self.team(arg)?;
+        match self.speaker() {
+            Ok(speaker) if speaker.team().dir() == team.dir() => self.desk_of(&speaker),
+            // A worker may lead a team of its own.
+            Ok(_) if self.led_team().is_ok_and(|led| led.dir() == team.dir()) => {
+                Ok(Desk::of_lead(&self.state, team, &self.cwd))
+            }
+            Ok(speaker) => {
+                let message = format!("{} is not on team `{}`", speaker.name(), team.name());
+                Err(Failure::new("permission_denied", message))
+            }
+            Err(failure) if failure.code() == NOT_A_WORKER => {
+                Ok(Desk::of_lead(&self.state, team, &self.cwd))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The board of a worker's team, from where the worker sits.
+    pub(crate) fn desk_of(&self, speaker: &Speaker) -> Result<Desk, Failure> {
+        let anybody_creates = self.settings()?.tasks.anybody_creates;
+        Ok(Desk::of_worker(speaker, &self.cwd, anybody_creates))
     }
 
     /// The team that the session leads which started this process: by who it is, not by what it says.

@@ -143,6 +143,15 @@ impl From<ringer_teams::Error> for Failure {
                 let near = nearest(name, known);
                 failure.hint(&hint).detail("nearest", json!(near)).detail("members", json!(known))
             }
+            E::Task(error) => {
+                if let Some(hint) = error.hint() {
+                    failure = failure.hint(&hint);
+                }
+                if let Value::Object(details) = error.details() {
+                    failure.details.extend(details);
+                }
+                failure
+            }
             E::InvalidName { reason, .. } => failure.detail("reason", json!(reason)),
             E::NotOurs { .. } => {
                 failure.hint("only members of the kind `ringer` are ours to remove")

@@ -45,9 +45,27 @@ impl Output {
         headings: [&str; N],
         rows: &[[String; N]],
     ) -> io::Result<()> {
+        self.table_in(headings, rows, &[])
+    }
+
+    /// The same, with a style for each row; what has none is plain.
+    pub(crate) fn table_in<const N: usize>(
+        self,
+        headings: [&str; N],
+        rows: &[[String; N]],
+        styles: &[&str],
+    ) -> io::Result<()> {
         let (head, rows) = table(headings, rows);
         self.styled(BOLD, &head)?;
-        rows.iter().try_for_each(|row| self.line(row))
+        let styles = styles.iter().copied().chain(std::iter::repeat(""));
+        rows.iter().zip(styles).try_for_each(|(row, style)| self.styled(style, row))
+    }
+
+    /// An empty screen, to draw on anew.
+    pub(crate) fn clear(self) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        write!(out, "\x1b[H\x1b[2J\x1b[3J")?;
+        out.flush()
     }
 
     /// Data for scripts, exactly as it is.
@@ -85,6 +103,7 @@ impl Output {
 }
 
 pub(crate) const BOLD: &str = "\x1b[1m";
+pub(crate) const DIM: &str = "\x1b[2m";
 pub(crate) const RED: &str = "\x1b[31m";
 pub(crate) const GREEN: &str = "\x1b[32m";
 

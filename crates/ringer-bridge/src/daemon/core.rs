@@ -114,7 +114,11 @@ impl Core {
         let files = vec![Roster::path_in(&options.state), options.config.clone()];
         Self {
             claude: options.claude.clone(),
-            watcher: InboxWatcher::new(options.claude.teams_dir(), files),
+            watcher: InboxWatcher::new(
+                options.claude.teams_dir(),
+                options.claude.tasks_dir(),
+                files,
+            ),
             router: Router::new(shared.clone()),
             jobs: Jobs::new(options.claude.clone(), shared.clone(), events.clone()),
             presence: Presence::new(events.clone()),
@@ -220,6 +224,20 @@ impl Core {
                         None => Job::Receipts(path.to_owned()),
                     };
                     self.written(job, noted);
+                }
+            }
+        } else if let Ok(below) = path.strip_prefix(self.claude.tasks_dir()) {
+            let mut parts = below.components();
+            match (parts.next(), parts.next()) {
+                (None, _) => self.look_at_everything(),
+                (Some(team), file) => {
+                    let dir = teams.join(team);
+                    if file.is_none() {
+                        tokio::task::block_in_place(|| self.watcher.follow_team(&dir));
+                    }
+                    if self.roster.on(&dir).next().is_some() {
+                        self.written(Job::Board(dir), noted);
+                    }
                 }
             }
         } else {

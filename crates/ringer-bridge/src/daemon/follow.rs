@@ -12,7 +12,7 @@ use ringer_teams::{ClaudeDir, Liveness, Team};
 use tracing::info;
 
 use super::shared::Shared;
-use crate::depart::{MOVED, give_back, take_off, team_of};
+use crate::depart::{MOVED, give_back, give_back_tasks, take_off, team_of};
 use crate::error::Result;
 use crate::journal::{Journal, MemberId};
 use crate::roster::{Follows, Roster, RosterEntry};
@@ -95,6 +95,9 @@ fn relocate(
         // Somebody is there who waits for an answer.
         let why = format!("it is on {} now", to.name());
         give_back(claude, state, journal, id, (MOVED, &why))?;
+        if let Some(old) = &old {
+            give_back_tasks(state, old, id, &why)?;
+        }
     } else {
         journal.put_aside(id, if old.is_some() { "moved" } else { "no team" }, now)?;
     }

@@ -20,7 +20,8 @@ use super::shared::{Shared, blocking};
 use super::visit::{self, Visit};
 use super::watchdog::{self, Round};
 use super::watcher::Noted;
-use crate::depart::{NOT_DELIVERED, give_back, take_off, team_of};
+use crate::depart::{NOT_DELIVERED, give_back, give_back_tasks, take_off, team_of};
+use crate::desk::look_for_freed;
 use crate::error::Result;
 use crate::journal::MemberId;
 use crate::roster::Roster;
@@ -36,6 +37,8 @@ const SLOW_AT_A_TIME: usize = 16;
 pub(crate) enum Job {
     /// Put members on the team in this directory, and find their inboxes.
     Visit(PathBuf),
+    /// See whether anybody can begin a task of the team in this directory.
+    Board(PathBuf),
     /// Read an inbox of ours.
     Read(PathBuf, Owner),
     /// See what was taken from somebody else's inbox.
@@ -67,6 +70,7 @@ impl Job {
             Self::Visit(path) | Self::Read(path, _) | Self::Receipts(path) => {
                 path.display().to_string()
             }
+            Self::Board(path) => format!("the tasks of {}", path.display()),
             Self::Requests(id) => format!("requests to {id}"),
             Self::Retire(id) => format!("the end of {id}"),
             Self::Check(id) => format!("the worker of {id}"),
@@ -203,6 +207,13 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
             intake::read_receipts(journal, path)?;
             Finding::Receipts
         }
+        Job::Board(dir) => {
+            let name = dir.file_name().unwrap_or_default().to_string_lossy();
+            if let Some(team) = claude.team_in(&name)? {
+                look_for_freed(&shared.state, &team)?;
+            }
+            Finding::Done
+        }
         Job::Requests(id) => Finding::Requests(farewell::unanswered(claude, shared, id)?),
         Job::Retire(id) => {
             farewell::retire(claude, shared, id)?;
@@ -227,6 +238,9 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
             if !is_taken {
                 let why = (NOT_DELIVERED, "it had ended before");
                 give_back(claude, &shared.state, journal, id, why)?;
+                if let Some(team) = &team {
+                    give_back_tasks(&shared.state, team, id, why.1)?;
+                }
             }
             Finding::Done
         }

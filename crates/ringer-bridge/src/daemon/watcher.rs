@@ -1,4 +1,4 @@
-//! The InboxWatcher: tells what changed under `teams/`, and in the few other files we go by.
+//! The InboxWatcher: tells what changed under `teams/` and `tasks/`, and in the few other files we go by.
 //!
 //! Owns the watches. Directories are watched, never files, since files are replaced. What it tells
 //! is a hint to look, never the truth: whoever gets it reads the files.
@@ -81,16 +81,28 @@ type Directory = (u64, u64);
 #[derive(Debug)]
 struct Places {
     teams: PathBuf,
+    tasks: PathBuf,
     files: Vec<PathBuf>,
 }
 
 impl Places {
+    fn targets(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain([&self.teams, &self.tasks])
+    }
+
     fn matter(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Ok(below) = path.strip_prefix(&self.tasks) {
+            return match below.components().count() {
+                0 | 1 => true,
+                2 => name.ends_with(".json") && !name.starts_with('.'),
+                _ => false,
+            };
+        }
         let Ok(below) = path.strip_prefix(&self.teams) else {
             // One of the files, or a directory on the way to something.
-            return self.teams.starts_with(path) || self.files.iter().any(|f| f.starts_with(path));
+            return self.targets().any(|target| target.starts_with(path));
         };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
         match below.components().count() {
             0 | 1 => true,
             2 => name == "config.json" || name == "inboxes",
@@ -101,9 +113,9 @@ impl Places {
 }
 
 impl InboxWatcher {
-    /// For the teams in `teams`, and for these `files`. None of them need exist.
-    pub(crate) fn new(teams: PathBuf, files: Vec<PathBuf>) -> Self {
-        let places = Arc::new(Places { teams, files });
+    /// For the teams in `teams`, their tasks in `tasks`, and for these `files`. None of them need exist.
+    pub(crate) fn new(teams: PathBuf, tasks: PathBuf, files: Vec<PathBuf>) -> Self {
+        let places = Arc::new(Places { teams, tasks, files });
         let board = Arc::new(Board::default());
         let mut new = Self {
             places,
@@ -154,14 +166,15 @@ impl InboxWatcher {
         }
         let places = self.places.clone();
         let nearest = || -> BTreeSet<&Path> {
-            let targets = places.files.iter().chain([&places.teams]);
+            let targets = places.targets();
             targets.filter_map(|path| path.ancestors().skip(1).find(|dir| dir.is_dir())).collect()
         };
         let mut above = nearest();
         // A directory that is made before its parent is watched tells nobody.
         for _ in 0..MOST_LEVELS {
             for (path, was) in self.watched.clone() {
-                let wanted = path.starts_with(&places.teams) || above.contains(path.as_path());
+                let below = path.starts_with(&places.teams) || path.starts_with(&places.tasks);
+                let wanted = below || above.contains(path.as_path());
                 if !wanted || directory(&path) != Some(was) {
                     self.forget(&path);
                 }
@@ -175,6 +188,7 @@ impl InboxWatcher {
             }
         }
         self.watch(&places.teams);
+        self.watch(&places.tasks);
         for entry in fs::read_dir(&places.teams).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.follow_team(&entry.path());
@@ -186,6 +200,7 @@ impl InboxWatcher {
     pub(crate) fn follow_team(&mut self, dir: &Path) {
         self.watch(dir);
         self.watch(&dir.join("inboxes"));
+        self.watch(&self.places.tasks.join(dir.file_name().unwrap_or_default()));
     }
 
     fn watch(&mut self, dir: &Path) {

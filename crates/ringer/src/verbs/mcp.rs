@@ -5,6 +5,7 @@ mod lead;
 use std::sync::Arc;
 
 use clap::Args;
+use ringer_bridge::Desk;
 use ringer_serve::{Refusal, Role, serve};
 
 use self::lead::Leading;
@@ -17,7 +18,9 @@ use crate::failure::Failure;
 /// Agents start this themselves. `ringer run gemini` (and codex, opencode, claude) hands a worker its tools:
 /// notify_parent, send_message, broadcast, list_teammates, read_messages, shutdown_response and request_plan_approval.
 /// `ringer init` gives Claude Code those of a lead (--lead): spawn_teammate, remove_teammate, list_teammates and
-/// finish_team. A worker that leads a team of `ringer teams create` has both kinds.
+/// finish_team. A worker that leads a team of `ringer teams create` has both kinds. All have those of the board:
+/// list_tasks, get_task, claim_task, update_task_status, release_task and create_task (leads; workers if the settings
+/// say so).
 ///
 /// Who the caller is comes from the process that started this; a model cannot choose it. To add a worker's tools to
 /// another agent by hand, give it the command `ringer mcp`, under the name `ringer`.
@@ -44,8 +47,20 @@ impl Mcp {
             (false, true) => Role::Lead(lead()),
             (false, false) => Role::Worker(speaker),
         };
-        serve(role).map_err(|e| Failure::new("internal_error", "the tools ended").cause(&e))
+        let desk = {
+            let (context, as_lead) = (context.clone(), self.lead && !leads);
+            Box::new(move || desk(&context, as_lead).map_err(|failure| refusal(&failure)))
+        };
+        serve(role, desk).map_err(|e| Failure::new("internal_error", "the tools ended").cause(&e))
     }
+}
+
+/// The board of whoever started this process, as what it is.
+fn desk(context: &Context, as_lead: bool) -> Result<Desk, Failure> {
+    if as_lead {
+        return Ok(Desk::of_lead(&context.state, context.led_team()?, &context.cwd));
+    }
+    context.desk_of(&context.speaker()?)
 }
 
 fn refusal(failure: &Failure) -> Refusal {

@@ -25,6 +25,7 @@ pub(crate) mod slug;
 pub(crate) mod spawn;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod tasks;
 pub(crate) mod teammate;
 pub(crate) mod teams;
 pub(crate) mod tree;

@@ -26,7 +26,7 @@ impl Core {
 
     pub(super) fn is_wanted(&self, job: &Job) -> bool {
         match job {
-            Job::Visit(dir) => self.roster.on(dir).next().is_some(),
+            Job::Visit(dir) | Job::Board(dir) => self.roster.on(dir).next().is_some(),
             Job::Read(path, _) => self.inboxes.contains_key(path),
             Job::Requests(id) | Job::Retire(id) | Job::Check(id) => {
                 self.roster.find(&id.team_dir, &id.name).is_some()
@@ -80,7 +80,9 @@ impl Core {
         let has_members = self.roster.on(dir).next().is_some();
         self.router.team_is(dir, visit.exists || !has_members);
         if visit.exists {
-            self.teams.insert(dir.to_owned());
+            if self.teams.insert(dir.to_owned()) {
+                self.jobs.start(Job::Board(dir.to_owned()), now(Stage::Closed));
+            }
         } else if self.teams.remove(dir) && has_members {
             info!(dir = %dir.display(), "the team is gone; its members wait");
         }

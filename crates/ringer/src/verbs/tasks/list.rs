@@ -1,0 +1,205 @@
+//! Looking at tasks.
+
+use std::io::{IsTerminal, stdout};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Args;
+use notify::{RecursiveMode, Watcher};
+use ringer_teams::{Task, Tasks, Team};
+use serde_json::{Value, json};
+
+use super::change::status;
+use super::warn_of_broken;
+use crate::cli::TeamArg;
+use crate::context::Context;
+use crate::failure::{Failure, one_line};
+use crate::output::{BOLD, DIM, cell, clean, count};
+
+/// After a change, for the others that come with it.
+const SETTLE: Duration = Duration::from_millis(20);
+
+/// Where nothing can be watched, it is looked this often.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// List the tasks: how far each is, who has it, what it still waits for
+///
+/// With --json: one object with `tasks`. There, `waits_for` are the tasks that still block one, `blocked_by` all that
+/// it was made to wait for.
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only those that are `pending`, `in_progress` or `completed`
+    #[arg(long)]
+    status: Option<String>,
+    /// Only those of this member
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// Go on, and show them anew whenever something changes; with --json one object a line
+    #[arg(long, short)]
+    watch: bool,
+    #[command(flatten)]
+    team: TeamArg,
+}
+
+impl List {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let wanted = self.status.as_deref().map(status).transpose()?;
+        let is_wanted = |task: &Task| {
+            !task.is_deleted()
+                && wanted.is_none_or(|wanted| task.status == wanted.as_str())
+                && self.owner.as_ref().is_none_or(|owner| task.is_owned_by(owner))
+        };
+        let team = context.team(&self.team)?;
+        if !self.watch {
+            let tasks = team.tasks()?;
+            warn_of_broken(context, &tasks);
+            return show(context, &team, &tasks, &is_wanted);
+        }
+        let (tell, told) = mpsc::sync_channel(1);
+        let mut watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if !event.is_ok_and(|event| event.kind.is_access()) {
+                    tell.try_send(()).ok();
+                }
+            });
+        let mut last = None;
+        loop {
+            // It need not be there yet, and may come back.
+            let is_watched = watcher.as_mut().is_ok_and(|watcher| follow(watcher, &team));
+            let team = context.claude.team(team.name())?;
+            let tasks = team.tasks()?;
+            if last.as_ref() != Some(&tasks.found) {
+                if stdout().is_terminal() && !context.out.json {
+                    context.out.clear()?;
+                } else if last.is_some() && !context.out.json {
+                    context.out.line("")?;
+                }
+                show(context, &team, &tasks, &is_wanted)?;
+                last = Some(tasks.found);
+            }
+            told.recv_timeout(if is_watched { Duration::from_mins(1) } else { LOOK_AGAIN }).ok();
+            std::thread::sleep(SETTLE);
+            told.try_recv().ok();
+        }
+    }
+}
+
+/// Watches the tasks of a team, if there is anything to watch.
+fn follow(watcher: &mut impl Watcher, team: &Team) -> bool {
+    let watch = |watcher: &mut dyn Watcher, dir: &Path| {
+        watcher.watch(dir, RecursiveMode::NonRecursive).is_ok()
+    };
+    watch(watcher, &team.tasks_dir())
+}
+
+fn show(
+    context: &Context,
+    team: &Team,
+    tasks: &Tasks,
+    is_wanted: &dyn Fn(&Task) -> bool,
+) -> Result<(), Failure> {
+    let waits = tasks.waits();
+    let chosen: Vec<&Task> = tasks.found.iter().filter(|task| is_wanted(task)).collect();
+    if context.out.json {
+        let describe = |task: &&Task| task.describe(&waits.blockers(&task.id));
+        let chosen: Vec<Value> = chosen.iter().map(describe).collect();
+        let broken = tasks.broken.iter();
+        let broken: Vec<Value> = broken
+            .map(|(path, e)| json!({"path": path, "error": e.code(), "message": one_line(e)}))
+            .collect();
+        let all = json!({"success": true, "team": team.name(), "tasks": chosen, "broken": broken});
+        return Ok(context.out.data(&all)?);
+    }
+    if chosen.is_empty() {
+        let which = if tasks.total() == 0 { "no tasks" } else { "no such tasks" };
+        context.out.note(&format!("{which} on {}", team.name()));
+        return Ok(());
+    }
+    let row = |task: &&Task| {
+        let blockers = waits.blockers(&task.id);
+        let blockers: Vec<String> = blockers.iter().map(|id| format!("#{}", cell(id))).collect();
+        [
+            task.id.clone(),
+            cell(&task.status),
+            priority(task).to_owned(),
+            task.owner.as_deref().map_or_else(|| "-".to_owned(), cell),
+            if blockers.is_empty() { "-".to_owned() } else { blockers.join(" ") },
+            cell(&task.subject),
+        ]
+    };
+    let style = |task: &&Task| match task.status.as_str() {
+        "in_progress" => BOLD,
+        "completed" => DIM,
+        _ => "",
+    };
+    let rows: Vec<_> = chosen.iter().map(row).collect();
+    let styles: Vec<_> = chosen.iter().map(style).collect();
+    let headings = ["ID", "STATUS", "PRIORITY", "OWNER", "BLOCKED BY", "SUBJECT"];
+    context.out.table_in(headings, &rows, &styles)?;
+    context.out.detail(&format!("{} of {}", count(chosen.len(), "task"), tasks.total()));
+    Ok(())
+}
+
+fn priority(task: &Task) -> &'static str {
+    match task.priority() {
+        0 => "-",
+        1 => "high",
+        _ => "urgent",
+    }
+}
+
+/// Show all that is known of a task
+#[derive(Debug, Args)]
+pub(super) struct Get {
+    /// Its number
+    id: String,
+    #[command(flatten)]
+    team: TeamArg,
+}
+
+impl Get {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let team = context.team(&self.team)?;
+        let task = team.board().get(&self.id)?;
+        if context.out.json {
+            let task = task.describe(&team.tasks()?.waits().blockers(&task.id));
+            return Ok(context
+                .out
+                .data(&json!({"success": true, "team": team.name(), "task": task}))?);
+        }
+        let tasks = team.tasks()?;
+        let others = |ids: &[String]| {
+            let name = |id: &String| match tasks.get(id) {
+                Some(task) => format!("{} [{}]", task.title(), task.status),
+                None => format!("#{id}"),
+            };
+            ids.iter().map(name).collect::<Vec<_>>().join(", ")
+        };
+        let mut facts = task.facts();
+        facts.retain(|key, _| {
+            !["priority", "result_summary", "deliverable_path"].contains(&key.as_str())
+        });
+        let lines = [
+            ("status", task.status.clone()),
+            ("owner", task.owner.clone().unwrap_or_default()),
+            ("doing", task.active_form.clone().unwrap_or_default()),
+            ("priority", priority(&task).trim_matches('-').to_owned()),
+            ("waits for", others(&tasks.waits().blockers(&task.id))),
+            ("blocks", others(&task.blocks)),
+            ("result", task.result_summary().unwrap_or_default()),
+            ("in full", if task.is_completed() { task.deliverable_path() } else { String::new() }),
+            ("metadata", if facts.is_empty() { String::new() } else { json!(facts).to_string() }),
+        ];
+        context.out.styled(BOLD, &format!("#{} {}", task.id, cell(&task.subject)))?;
+        for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
+            context
+                .out
+                .line(&format!("{name:<10} {}", clean(value).replace('\n', "\n           ")))?;
+        }
+        if !task.description.is_empty() {
+            context.out.line(&format!("\n{}", task.description))?;
+        }
+        Ok(())
+    }
+}
