@@ -10,7 +10,7 @@ use crate::json::{Array, NotWhole, Object, pretty, quoted};
 use crate::task::TaskStatus;
 
 /// A change to a task. What is left out stays.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskChange {
     /// A line.
     pub subject: Option<String>,

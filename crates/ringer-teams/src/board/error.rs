@@ -119,7 +119,7 @@ impl TaskError {
                 "list the tasks there are; a lead clears away its list when all are completed"
                     .to_owned()
             }
-            Self::InvalidStatus { wanted: "pending", .. } => {
+            Self::InvalidStatus { from, wanted: "pending", .. } if from == "in_progress" => {
                 "release it to give it back".to_owned()
             }
             Self::InvalidStatus { allowed, .. } => {

@@ -132,6 +132,11 @@ impl Update {
             add_blocks: self.add_blocks,
             add_blocked_by: self.add_blocked_by,
         };
+        if change == TaskChange::default() {
+            return Err(Failure::usage(
+                "there is nothing to change: say what, as in `--status completed`",
+            ));
+        }
         let is_deleted = change.status == Some(TaskStatus::Deleted);
         let done = desk.change(&self.id, change)?;
         let task = &done.changed.task;

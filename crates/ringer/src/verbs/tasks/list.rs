@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use notify::{RecursiveMode, Watcher};
-use ringer_teams::{Task, Tasks, Team};
+use ringer_teams::{DELIVERABLE_PATH, Task, Tasks, Team};
 use serde_json::{Value, json};
 
 use super::change::status;
@@ -177,6 +177,8 @@ impl Get {
             ids.iter().map(name).collect::<Vec<_>>().join(", ")
         };
         let mut facts = task.facts();
+        let written = facts.get(DELIVERABLE_PATH).and_then(Value::as_str);
+        let deliverable = written.unwrap_or_default().to_owned();
         facts.retain(|key, _| {
             !["priority", "result_summary", "deliverable_path"].contains(&key.as_str())
         });
@@ -188,7 +190,7 @@ impl Get {
             ("waits for", others(&tasks.waits().blockers(&task.id))),
             ("blocks", others(&task.blocks)),
             ("result", task.result_summary().unwrap_or_default()),
-            ("in full", if task.is_completed() { task.deliverable_path() } else { String::new() }),
+            ("in full", deliverable),
             ("metadata", if facts.is_empty() { String::new() } else { json!(facts).to_string() }),
         ];
         context.out.styled(BOLD, &format!("#{} {}", task.id, cell(&task.subject)))?;
