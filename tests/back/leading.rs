@@ -10,7 +10,18 @@ use crate::scene::{PATIENCE, Scene, TEAM};
 use crate::stage::Stage;
 use crate::tools::{Server, names};
 
-const LEADS: [&str; 4] = ["finish_team", "list_teammates", "remove_teammate", "spawn_teammate"];
+const LEADS: [&str; 10] = [
+    "claim_task",
+    "create_task",
+    "finish_team",
+    "get_task",
+    "list_tasks",
+    "list_teammates",
+    "release_task",
+    "remove_teammate",
+    "spawn_teammate",
+    "update_task_status",
+];
 
 /// The arguments of a worker that keeps what it gets.
 fn receiver(scene: &Scene, name: &str) -> Value {
@@ -80,6 +91,17 @@ fn who_leads_is_who_the_process_is_and_nobody_else_may() {
         assert!(error && answer["error"] == code, "{answer}");
     }
 
+    // The board is the lead's to fill, and to give away from.
+    let (error, answer) = lead.call("create_task", &["subject=Sort the mail", "owner=w"]);
+    assert!(!error && answer["told"] == json!(["w"]), "{answer}");
+    scene.wait("the task", || {
+        texts(&scene, "w").last().unwrap().contains("gave you task 1: Sort the mail")
+    });
+    let (error, answer) = lead.call("claim_task", &["task_id=1", "assignee=w"]);
+    assert!(!error && answer["task"]["owner"] == "w", "{answer}");
+    let (error, answer) = lead.call("update_task_status", &["task_id=1", "status=deleted"]);
+    assert!(!error, "{answer}");
+
     // A worker is no lead, whatever it says: its own process tells.
     let result = scene.world.path().join("denied");
     let ringer = env!("CARGO_BIN_EXE_ringer");
@@ -93,7 +115,10 @@ fn who_leads_is_who_the_process_is_and_nobody_else_may() {
     let calls = calls.map(|call| call.to_string()).join("\n");
     let script = format!(
         "env -u RINGER_WORKER CLAUDE_CODE_SESSION_ID=33d98fe4-6f3d-4460-8833-9ec8058846d3 {ringer} mcp --lead \
-         <<'EOF' > {}\n{calls}\nEOF\nexec cat",
+         <<'EOF' > {}\n{calls}\nEOF\n\
+         env -u RINGER_WORKER -u RINGER_MEMBER -u RINGER_TEAM {ringer} tasks create -s mutiny --team session-one \
+         2>&1 | sed 's/^/cli: /' >> {}\nexec cat",
+        result.display(),
         result.display()
     );
     scene.run(&[
@@ -111,6 +136,7 @@ fn who_leads_is_who_the_process_is_and_nobody_else_may() {
     let said = || fs::read_to_string(&result).unwrap_or_default();
     scene.wait("the answer", || said().contains("\"id\":2"));
     assert!(said().contains("permission_denied"), "{}", said());
+    scene.wait("the other answer", || said().contains("cli: error: only the lead creates tasks"));
     assert_eq!(member_names(&scene, "session-one"), ["team-lead", "w", "rebel"]);
 
     let (error, answer) = lead.call("finish_team", &["summary=all done"]);

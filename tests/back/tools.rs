@@ -60,7 +60,8 @@ impl<'s> Server<'s> {
         }
         let answer = json_of(&self.ask(&all));
         let text = answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        (answer["isError"] == true, serde_json::from_str(text).unwrap())
+        let said = serde_json::from_str(text).unwrap_or_else(|_| panic!("{answer}"));
+        (answer["isError"] == true, said)
     }
 }
 
@@ -97,12 +98,18 @@ fn the_inspector_finds_every_tool_and_each_does_its_work() {
         names(&tools),
         [
             "broadcast",
+            "claim_task",
+            "create_task",
+            "get_task",
+            "list_tasks",
             "list_teammates",
             "notify_parent",
             "read_messages",
+            "release_task",
             "request_plan_approval",
             "send_message",
-            "shutdown_response"
+            "shutdown_response",
+            "update_task_status"
         ]
     );
     for tool in &tools {
@@ -167,6 +174,85 @@ fn the_inspector_finds_every_tool_and_each_does_its_work() {
     let (error, answer) =
         call(&scene, "stranger", "notify_parent", &["status=success", "message=x"]);
     assert!(error && answer["error"] == "agent_not_found", "{answer}");
+}
+
+#[test]
+fn the_board_can_be_worked_with_tools_alone() {
+    let scene = Scene::new();
+    for name in ["w", "x"] {
+        scene.run(&["register", name, "--team", &scene.team]);
+    }
+    let create = |subject: &str| {
+        scene.run(&["tasks", "create", "-s", subject, "--team", &scene.team]);
+    };
+    for subject in ["first", "second", "third"] {
+        create(subject);
+    }
+    scene.run(&[
+        "tasks",
+        "update",
+        "3",
+        "--add-blocked-by",
+        "1",
+        "--owner",
+        "x",
+        "-t",
+        &scene.team,
+    ]);
+    let refused = |member: &str, tool: &str, arguments: &[&str]| {
+        let (error, answer) = call(&scene, member, tool, arguments);
+        assert!(error && answer["success"] == false, "{answer}");
+        assert!(answer["message"].is_string(), "{answer}");
+        answer["error"].as_str().unwrap().to_owned()
+    };
+    let done = |member: &str, tool: &str, arguments: &[&str]| {
+        let (error, answer) = call(&scene, member, tool, arguments);
+        assert!(!error && answer["success"] == true, "{answer}");
+        answer
+    };
+
+    assert_eq!(refused("w", "create_task", &["subject=mine"]), "permission_denied");
+    let config = scene.settings_file().display().to_string();
+    ringer_testkit::put(&scene.settings_file(), "[tasks]\nanybody_creates = true\n");
+    let who = [
+        ("RINGER_TEAM", scene.team.clone()),
+        ("RINGER_MEMBER", "w".to_owned()),
+        ("RINGER_CONFIG", config),
+    ];
+    let free = Server::new(&scene, &["mcp"], &who);
+    let (error, answer) = free.call("create_task", &["subject=mine", "priority=2", "owner=w"]);
+    assert!(!error && answer["task"]["id"] == "4" && answer["task"]["priority"] == 2, "{answer}");
+    let (error, answer) = free.call("create_task", &["subject=yours", "owner=x"]);
+    assert!(error && answer["error"] == "permission_denied", "{answer}");
+
+    let listed = done("w", "list_tasks", &["status=pending"]);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 4, "{listed}");
+    assert_eq!(listed["tasks"][2]["waits_for"], json!(["1"]));
+    assert_eq!(done("w", "list_tasks", &["owner=x"])["tasks"].as_array().unwrap().len(), 1);
+    assert_eq!(done("w", "get_task", &["task_id=3"])["task"]["blocked"], true);
+    assert_eq!(refused("w", "get_task", &["task_id=77"]), "task_not_found");
+
+    assert_eq!(done("w", "claim_task", &["task_id=1"])["task"]["status"], "in_progress");
+    assert_eq!(refused("x", "claim_task", &["task_id=1"]), "conflict");
+    assert_eq!(refused("w", "claim_task", &["task_id=2"]), "busy");
+    assert_eq!(refused("x", "claim_task", &["task_id=3"]), "blocked");
+    assert_eq!(refused("x", "claim_task", &["task_id=2", "assignee=w"]), "permission_denied");
+    assert_eq!(refused("x", "release_task", &["task_id=1"]), "permission_denied");
+    let update = |status: &str| format!("status={status}");
+    let (completed, wrong) = (update("completed"), update("done"));
+    assert_eq!(refused("x", "update_task_status", &["task_id=1", &completed]), "permission_denied");
+    assert_eq!(refused("w", "update_task_status", &["task_id=1", &wrong]), "invalid_status");
+    done("w", "release_task", &["task_id=1"]);
+    assert_eq!(refused("w", "update_task_status", &["task_id=1", &completed]), "permission_denied");
+    done("w", "claim_task", &["task_id=1"]);
+    let answer =
+        done("w", "update_task_status", &["task_id=1", &completed, "result_summary=42 pass"]);
+    assert_eq!(answer["unblocked"], json!(["3"]));
+    assert_eq!(answer["told"], json!(["team-lead", "x"]));
+    assert_eq!(answer["task"]["result_summary"], "42 pass");
+    let told = inbox(&scene, "x").pop().unwrap();
+    assert_eq!((&told["from"], &told["summary"]), (&json!("w"), &json!("task 3 can begin")));
+    assert_eq!(done("x", "claim_task", &["task_id=3"])["task"]["owner"], "x");
 }
 
 /// A real agent under `ringer run`, whose model calls the tool by the name that it knows it by.

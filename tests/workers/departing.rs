@@ -57,6 +57,9 @@ fn whatever_ends_a_worker_its_member_its_processes_and_its_files_go_and_its_mail
         scene.send("w", "FIRST WORDS");
         scene.send("w", "SECOND WORDS");
         scene.wait("both to wait", || scene.state_of("w") == "waiting: not at prompt");
+        scene.run(&["tasks", "create", "-s", "half done", "--team", TEAM]);
+        let mut claim = scene.ringer(&["tasks", "claim", "1", "--team", TEAM]);
+        assert!(claim.env("RINGER_MEMBER", "w").status().unwrap().success());
         match how {
             "stop" => drop(scene.run(&["stop", "w"])),
             "remove" => drop(scene.run(&["remove", "w", "--team", TEAM])),
@@ -68,7 +71,16 @@ fn whatever_ends_a_worker_its_member_its_processes_and_its_files_go_and_its_mail
         let is_over = || scene.world.config(TEAM) == before && !runs(worker) && !runs(child);
         scene.wait(&format!("the end after {how}"), is_over);
         scene.wait("its host to end", || !runs(host));
-        scene.wait("the mail", || scene.told(TEAM).len() == 1);
+        scene.wait("the mail", || scene.told(TEAM).len() == 2);
+        let task = scene.run(&["tasks", "get", "1", "--json", "--team", TEAM]);
+        assert!(
+            task.contains("\"owner\":null") && task.contains("\"status\":\"pending\""),
+            "{task}"
+        );
+        let tasks = format!(
+            "w has gone ({why}) and did not complete what it had. This task is pending again, without an owner: #1 (half done)"
+        );
+        assert_eq!(scene.told(TEAM)[1], tasks);
         let text = &scene.told(TEAM)[0];
         let head = format!(
             "not delivered: worker ended ({why})\nw did not get these 2 messages of yours:"

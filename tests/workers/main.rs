@@ -89,7 +89,16 @@ pub(crate) fn runs(pid: i32) -> bool {
 pub(crate) fn files_left(scene: &Scene) -> Vec<String> {
     let all = fs::read_dir(scene.state()).unwrap().flatten();
     let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let known = ["daemon", "journal", "roster", "control.sock", "broadcasts", "said", "departing"];
+    let known = [
+        "daemon",
+        "journal",
+        "roster",
+        "control.sock",
+        "broadcasts",
+        "said",
+        "departing",
+        "tasks-created",
+    ];
     names.filter(|name| !known.iter().any(|known| name.starts_with(known))).collect()
 }
 

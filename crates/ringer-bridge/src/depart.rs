@@ -65,7 +65,7 @@ pub fn depart(
     for id in std::iter::once(id.clone()).chain(entry.former_ids()) {
         all += give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
         if let Some(team) = team_of(claude, &id)? {
-            give_back_tasks(state, &team, &id, why)?;
+            give_back_tasks(state, &team, &id.name, why)?;
         }
     }
     journal.ended(entry, why, SystemTime::now())?;
@@ -88,16 +88,11 @@ pub fn depart(
 
 /// Gives back the tasks that a member has not completed. A board that is broken keeps nobody here; one that is in use
 /// does, until it is not.
-pub(crate) fn give_back_tasks(
-    state: &StateDir,
-    team: &Team,
-    id: &MemberId,
-    why: &str,
-) -> Result<()> {
-    match desk::give_back(state, team, &id.name, why) {
+pub fn give_back_tasks(state: &StateDir, team: &Team, name: &str, why: &str) -> Result<()> {
+    match desk::give_back(state, team, name, why) {
         Err(error) if error.code() == "locked" => Err(error),
         Err(error) => {
-            warn!(member = %id, "{}", one_line(&error));
+            warn!(team = team.name(), member = name, "{}", one_line(&error));
             Ok(())
         }
         Ok(_) => Ok(()),

@@ -26,7 +26,7 @@ pub mod unheard;
 
 pub use broadcast::BROADCAST_PAUSE;
 pub use claim::Claim;
-pub use depart::{Departed, NOT_DELIVERED, depart};
+pub use depart::{Departed, NOT_DELIVERED, depart, give_back_tasks};
 pub use desk::{Desk, Done};
 pub use ending::end_worker;
 pub use error::{Error, Result, one_line};

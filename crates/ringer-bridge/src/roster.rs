@@ -299,6 +299,16 @@ impl Roster {
         self.members.iter().find(|m| m.birth.as_ref().is_some_and(|birth| birth.id == id))
     }
 
+    /// The worker that this process is.
+    pub fn worker_at(&self, pid: u32) -> Option<&RosterEntry> {
+        self.members.iter().find(|entry| {
+            let born = entry.birth.as_ref().and_then(|birth| birth.process.as_ref());
+            let seen = entry.occupant.as_ref().and_then(|who| who.foreground.as_ref());
+            born.is_some_and(|one| one.pid() == pid && one.is_alive())
+                || seen.is_some_and(|one| one.pid == pid && one.is_running())
+        })
+    }
+
     /// The worker of ours that leads a team with a session of its own: the team is a subtree.
     pub fn leader_of(&self, team: &Team) -> Option<&RosterEntry> {
         let session = team.config.lead_session_id.as_deref();

@@ -18,6 +18,8 @@
 //! | one side of a dependency is written | it counts, from one side | the next change: writes the other side |
 //! | a task was deleted, and others still name it | they wait for it | the next change: takes the name away |
 //! | all else | before or after | |
+//!
+//! Who is to be told of a change is told after it, by whoever made it: killed in between, it has told nobody.
 
 mod birth;
 mod change;
@@ -146,10 +148,8 @@ impl<'a> Board<'a> {
         let id = self.find(&turn.tasks, id)?;
         let task = turn.tasks.get(&id).expect("it was just found").clone();
         self.rules(&turn.tasks).delete(&task, by)?;
-        // Its number is not given again: that is written down while nobody can make a task.
-        let making = DirLock::of(&self.dir.join(turn::LOCK), DirLock::DEFAULT_WAIT)?;
+        // Its number is not given again: as long as its file is there, that says so, and from then on the mark.
         birth::raise_mark(self, whole_number(&id).unwrap_or(0))?;
-        drop(making);
         let path = self.path(&id);
         let lock = DirLock::of(&path, DirLock::DEFAULT_WAIT)?;
         match fs::remove_file(&path) {
@@ -162,7 +162,9 @@ impl<'a> Board<'a> {
             }
         }
         let unblocked = turn.unblocked(self, &id)?;
-        Ok(Changed { before: task.clone(), task, unblocked })
+        let before = task.clone();
+        let task = Task { status: TaskStatus::Deleted.as_str().to_owned(), ..task };
+        Ok(Changed { before, task, unblocked })
     }
 
     /// The task of that number.
@@ -221,6 +223,9 @@ impl<'a> Board<'a> {
             let task = Task::parse(&text)?;
             if task == before {
                 return Ok(Change::Keep(Ok((before, task))));
+            }
+            if let Err(refusal) = rules::check_growth(&before, &task) {
+                return Ok(Change::Keep(Err(refusal)));
             }
             Ok(Change::Write { text, sync: true, value: Ok((before, task)) })
         });

@@ -77,7 +77,7 @@ pub use message::{Known, Structured};
 pub use names::{LEAD, check_member_name, inbox_file_name};
 pub use session::{Activity, Session};
 pub use slug::{slug, subtree_branch, team_name};
-pub use task::{DELIVERABLE_PATH, RESULT_SUMMARY, Task, TaskStatus, deliverable_path};
+pub use task::{DELIVERABLE_PATH, PRIORITY, RESULT_SUMMARY, Task, TaskStatus, deliverable_path};
 pub use tasks::{Tasks, Waits};
 pub use team::{ClaudeDir, Team, Teams};
 pub use transcript::Transcript;

@@ -12,7 +12,7 @@ use crate::json::{NotWhole, Object};
 use crate::slug::slug;
 
 /// Where in `metadata` our own fields are.
-pub(crate) const PRIORITY: &str = "priority";
+pub const PRIORITY: &str = "priority";
 /// What came of it.
 pub const RESULT_SUMMARY: &str = "result_summary";
 /// The file with the whole of what came of it.
@@ -138,31 +138,32 @@ impl Task {
 
     /// 0 is normal, 1 high, 2 urgent. Anything else that stands there is somebody else's.
     pub fn priority(&self) -> u64 {
-        let priority = self.facts().get(PRIORITY).and_then(Value::as_u64);
-        priority.filter(|priority| *priority <= URGENT).unwrap_or(0)
+        priority(&self.facts())
     }
 
     /// What came of it, if its owner said so.
     pub fn result_summary(&self) -> Option<String> {
-        Some(self.facts().get(RESULT_SUMMARY)?.as_str()?.to_owned())
+        text(&self.facts(), RESULT_SUMMARY)
     }
 
     /// The file with the whole of what came of it: what is written down, else where it belongs.
     pub fn deliverable_path(&self) -> String {
-        let written =
-            self.facts().get(DELIVERABLE_PATH).and_then(|path| Some(path.as_str()?.to_owned()));
+        let written = text(&self.facts(), DELIVERABLE_PATH);
         written.unwrap_or_else(|| deliverable_path(&self.id, &self.subject))
     }
 
     /// All of it for programs; `blockers` are the tasks that it still waits for.
     pub fn describe(&self, blockers: &[String]) -> Value {
+        let facts = self.facts();
+        let deliverable = text(&facts, DELIVERABLE_PATH);
+        let deliverable = deliverable.unwrap_or_else(|| deliverable_path(&self.id, &self.subject));
         json!({
             "id": self.id, "subject": self.subject, "description": self.description,
             "active_form": self.active_form, "status": self.status, "owner": self.owner,
             "blocks": self.blocks, "blocked_by": self.blocked_by,
             "blocked": !blockers.is_empty(), "waits_for": blockers,
-            "priority": self.priority(), "result_summary": self.result_summary(),
-            "deliverable_path": self.deliverable_path(), "metadata": self.facts(),
+            "priority": priority(&facts), "result_summary": text(&facts, RESULT_SUMMARY),
+            "deliverable_path": deliverable, "metadata": facts,
         })
     }
 
@@ -186,6 +187,15 @@ impl Task {
             raw: text.to_owned(),
         })
     }
+}
+
+fn priority(facts: &Map<String, Value>) -> u64 {
+    let priority = facts.get(PRIORITY).and_then(Value::as_u64);
+    priority.filter(|priority| *priority <= URGENT).unwrap_or(0)
+}
+
+fn text(facts: &Map<String, Value>, key: &str) -> Option<String> {
+    Some(facts.get(key)?.as_str()?.to_owned())
 }
 
 /// Where the whole of what came of a task belongs, in the directory that its owner works in.

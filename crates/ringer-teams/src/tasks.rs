@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::read::read_whole;
 use crate::task::Task;
 
+/// The largest number that JavaScript can count to.
+const LARGEST: u64 = (1 << 53) - 1;
+
 /// What is in a team's directory of tasks.
 #[derive(Debug, Default)]
 pub struct Tasks {
@@ -154,7 +157,8 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
 /// A number as Claude Code writes it: no sign, which Rust would take, and nothing in front.
 pub(crate) fn whole_number(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    plain.then(|| text.parse().ok()).flatten()
+    let number = plain.then(|| text.parse().ok()).flatten();
+    number.filter(|number| *number <= LARGEST)
 }
 
 #[cfg(test)]

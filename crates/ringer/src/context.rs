@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ringer_bridge::daemon::{Client, socket_dir};
 use ringer_bridge::lead::led_team;
 use ringer_bridge::{Desk, Roster, RosterEntry, Settings, Speaker, StateDir, WORKER, leads_in};
-use ringer_panes::{Multiplexer, Occupant, Process};
+use ringer_panes::{Multiplexer, Process};
 use ringer_teams::{ClaudeDir, Liveness, Team};
 use serde_json::json;
 
@@ -168,27 +168,33 @@ impl Context {
             let team = self.team(&TeamArg { team: None })?;
             return Ok(Speaker::new(&self.state, team, &name)?);
         }
-        let roster = Roster::load(&self.state)?;
-        let above = Process::ancestors();
-        let is_there = |occupant: &Occupant| {
-            let run = occupant.foreground.as_ref();
-            run.is_some_and(|run| above.contains(&run.pid) && run.is_running())
-        };
-        let found = roster.members.iter().find(|m| m.occupant.as_ref().is_some_and(is_there));
-        let Some(entry) = found else {
+        let Some(speaker) = self.worker_above()? else {
             let message =
                 "this is no worker: RINGER_MEMBER is not set, and it runs in no pane of one";
             return Err(Failure::new(NOT_A_WORKER, message)
                 .hint("to speak as somebody else, use `ringer send --from NAME --to team-lead`"));
         };
+        Ok(speaker)
+    }
+
+    /// The worker that this process runs below, whatever its environment says.
+    fn worker_above(&self) -> Result<Option<Speaker>, Failure> {
+        let roster = Roster::load(&self.state)?;
+        let above = Process::ancestors().into_iter().find_map(|pid| roster.worker_at(pid));
+        let Some(entry) = above else { return Ok(None) };
         let team = self.claude.team(&entry.team)?;
-        Ok(Speaker::new(&self.state, team, &entry.name)?)
+        Ok(Some(Speaker::new(&self.state, team, &entry.name)?))
     }
 
     /// The board of a team, from where this process sits: a worker's place, the lead's, or the user's.
     pub(crate) fn desk(&self, arg: &TeamArg) -> Result<Desk, Failure> {
         let team = self.team(arg)?;
-        match self.speaker() {
+        // A worker that forgets who it is does not become the lead by that.
+        let speaker = match self.worker_above()? {
+            Some(speaker) => Ok(speaker),
+            None => self.speaker(),
+        };
+        match speaker {
             Ok(speaker) if speaker.team().dir() == team.dir() => self.desk_of(&speaker),
             // A worker may lead a team of its own.
             Ok(_) if self.led_team().is_ok_and(|led| led.dir() == team.dir()) => {

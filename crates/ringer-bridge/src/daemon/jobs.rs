@@ -239,7 +239,7 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
                 let why = (NOT_DELIVERED, "it had ended before");
                 give_back(claude, &shared.state, journal, id, why)?;
                 if let Some(team) = &team {
-                    give_back_tasks(&shared.state, team, id, why.1)?;
+                    give_back_tasks(&shared.state, team, &id.name, why.1)?;
                 }
             }
             Finding::Done

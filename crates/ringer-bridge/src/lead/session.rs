@@ -12,7 +12,7 @@ use ringer_teams::{ClaudeDir, Liveness, Team};
 
 use crate::claim::Claim;
 use crate::error::{Error, Result};
-use crate::roster::{Roster, RosterEntry};
+use crate::roster::Roster;
 
 /// How files are called that belong to a lead's process, for as long as it runs.
 const NOTE: &str = "session-";
@@ -77,14 +77,7 @@ pub fn led_team(
         if let Some(team) = noted(dir, pid).as_deref().and_then(of_session) {
             return Some(team);
         }
-        let is_worker = |entry: &&RosterEntry| {
-            let born = entry.birth.as_ref().and_then(|birth| birth.process.as_ref());
-            let seen = entry.occupant.as_ref().and_then(|who| who.foreground.as_ref());
-            born.is_some_and(|one| one.pid() == pid && one.is_alive())
-                || seen.is_some_and(|one| one.pid == pid && one.is_running())
-        };
-        let worker = roster.members.iter().find(is_worker);
-        if let Some(worker) = worker {
+        if let Some(worker) = roster.worker_at(pid) {
             let id = worker.id();
             let leads = |team: &&Team| {
                 if worker.leads {

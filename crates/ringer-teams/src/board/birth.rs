@@ -14,7 +14,7 @@ use super::turn::LOCK;
 use super::{Board, TaskError};
 use crate::edit::{self, Change};
 use crate::error::{Error, Result};
-use crate::json::pretty;
+use crate::json::{NotWhole, pretty};
 use crate::lock::DirLock;
 use crate::read::open;
 use crate::task::{PRIORITY, Task};
@@ -143,11 +143,21 @@ pub(super) fn highest(board: &Board<'_>) -> Result<(u64, usize)> {
 
 /// Writes down that a number is not to be given again.
 pub(super) fn raise_mark(board: &Board<'_>, number: u64) -> Result<()> {
-    edit::edit(&board.dir().join(MARK), Some(""), |text| {
+    let path = board.dir().join(MARK);
+    let raise = |text: &str| {
         if whole_number(text.trim()).is_some_and(|mark| mark >= number) {
-            return Ok(Change::Keep(()));
+            return Change::Keep(());
         }
-        Ok(Change::Write { text: number.to_string(), sync: true, value: () })
-    })?;
+        Change::Write { text: number.to_string(), sync: true, value: () }
+    };
+    let done = edit::edit(&path, Some("0"), |text| {
+        // Claude Code writes it in place: for a moment it is empty.
+        if text.is_empty() { Err(NotWhole::new("it is empty")) } else { Ok(raise(text)) }
+    });
+    match done {
+        // One that stays empty says nothing; the largest file does.
+        Err(Error::Unreadable { .. }) => edit::edit(&path, Some("0"), |text| Ok(raise(text))),
+        other => other,
+    }?;
     Ok(())
 }

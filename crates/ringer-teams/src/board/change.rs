@@ -94,7 +94,9 @@ pub(super) fn link(text: &str, list: &str, id: &str) -> Result<String, NotWhole>
     if object.strings(list).iter().any(|other| other == id) {
         return Ok(text.to_owned());
     }
-    let array = Array::parse(object.get(list).unwrap_or("[]"))?;
+    // What is no list holds nothing that could be added to.
+    let there = object.get(list).filter(|raw| raw.starts_with('[')).unwrap_or("[]");
+    let array = Array::parse(there)?;
     Ok(object.with_at(list, &array.with_pushed(&quoted(id), 2), 1))
 }
 
@@ -103,7 +105,7 @@ pub(super) fn unlink(text: &str, id: &str) -> Result<String, NotWhole> {
     let mut text = text.to_owned();
     for list in ["blocks", "blockedBy"] {
         let object = Object::parse(&text)?;
-        let Some(raw) = object.get(list) else { continue };
+        let Some(raw) = object.get(list).filter(|raw| raw.starts_with('[')) else { continue };
         let array = Array::parse(raw)?;
         let others = array.items.iter().copied();
         let is_it = |item: &&str| crate::json::string(item).as_deref() == Some(id);
@@ -145,6 +147,18 @@ mod tests {
         assert_eq!(object.strings("blocks"), ["9"]);
         assert!(object.strings("blockedBy").is_empty());
         assert_eq!(unlink(TASK, "1").unwrap(), TASK);
+    }
+
+    #[test]
+    fn a_list_that_is_none_is_made_one() {
+        let text = r#"{"id": "1", "blocks": null, "blockedBy": "7"}"#;
+        assert_eq!(unlink(text, "7").unwrap(), text);
+        let text = link(&link(text, "blocks", "2").unwrap(), "blockedBy", "3").unwrap();
+        let object = Object::parse(&text).unwrap();
+        assert_eq!(
+            (object.strings("blocks"), object.strings("blockedBy")),
+            (vec!["2".into()], vec!["3".into()])
+        );
     }
 
     #[test]

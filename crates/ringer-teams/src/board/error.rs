@@ -119,16 +119,22 @@ impl TaskError {
                 "list the tasks there are; a lead clears away its list when all are completed"
                     .to_owned()
             }
-            Self::InvalidStatus { from, wanted: "pending", .. } if from == "in_progress" => {
-                "release it to give it back".to_owned()
-            }
-            Self::InvalidStatus { allowed, .. } => {
-                format!("from there it can become {}", allowed.join(" or "))
+            Self::InvalidStatus { from, wanted, allowed, .. } => {
+                let mut hint = format!("from there it can become {}", allowed.join(" or "));
+                if *wanted == "pending" && from == "in_progress" {
+                    hint.push_str("; release gives it back");
+                }
+                hint
             }
             Self::Conflict { owner: Some(_), .. } => {
                 "take another one; its owner or the lead can release it".to_owned()
             }
-            Self::Blocked { .. } => "its owner is told when it can be started".to_owned(),
+            Self::Conflict { owner: None, .. } => {
+                "take another one; the lead can release it".to_owned()
+            }
+            Self::Blocked { .. } => {
+                "those come first; the owner of a task is told when it can begin".to_owned()
+            }
             Self::Busy { task, .. } => format!("complete or release task {task} first"),
             Self::Full { .. } => "delete some that are completed".to_owned(),
             _ => return None,

@@ -147,11 +147,17 @@ impl Rules<'_> {
                 Some(_) => {}
                 // Whoever begins has it.
                 None if starts => owner = Some(me.clone()),
-                None if owner.is_some() => {}
+                None if owner.is_some() && !task.is_active() => {}
+                None if owner.is_some() => {
+                    return Err(TaskError::Conflict { id: task.id.clone(), owner: None });
+                }
                 None => {
                     return Err(denied(&format!("task {} is not yours: claim it first", task.id)));
                 }
             }
+        }
+        if let Actor::Member(me) = by {
+            self.blocks_nobody_else(me, change)?;
         }
         let mut edits = Edits::default();
         if let Some(wanted) = change.status
@@ -191,6 +197,17 @@ impl Rules<'_> {
         edits.blocks.clone_from(&change.add_blocks);
         edits.blocked_by.clone_from(&change.add_blocked_by);
         Ok(edits)
+    }
+
+    /// Whether what is to wait is this member's, or nobody's yet.
+    fn blocks_nobody_else(&self, me: &str, change: &TaskChange) -> Decision<()> {
+        let owner = |id: &String| self.tasks.get(id)?.owner.clone();
+        match change.add_blocks.iter().find_map(|id| Some((id, owner(id).filter(|o| o != me)?))) {
+            None => Ok(()),
+            Some((id, owner)) => Err(denied(&format!(
+                "task {id} belongs to {owner}: only the lead makes others wait"
+            ))),
+        }
     }
 
     fn can_start(&self, task: &Task, who: Option<&str>, waits: &Waits<'_>) -> Decision<()> {
@@ -266,8 +283,25 @@ pub(super) fn check_metadata(facts: &Map<String, Value>) -> Decision<()> {
                 fits("result", text, DESCRIPTION_LIMIT)?;
             }
             Some(Value::String(path)) if is_below(path) => {}
-            Some(value) => return Err(invalid(format!("`{key}` cannot be {value}"))),
+            Some(value) if key == DELIVERABLE_PATH => {
+                let why =
+                    "it is to be a path below the directory that its owner works in, without `..`";
+                return Err(invalid(format!("`{key}` cannot be {value}: {why}")));
+            }
+            Some(value) => {
+                return Err(invalid(format!("`{key}` cannot be {value}: it is to be text")));
+            }
         }
+    }
+    Ok(())
+}
+
+/// Whether what is known of a task has not grown beyond measure. What others wrote may be there and may shrink.
+pub(super) fn check_growth(before: &Task, after: &Task) -> Decision<()> {
+    let size = |task: &Task| task.metadata.as_ref().map_or(0, String::len);
+    let (was, is) = (size(before), size(after));
+    if is > METADATA_LIMIT && is > was {
+        return Err(TaskError::TooLong { what: "metadata", chars: is, limit: METADATA_LIMIT });
     }
     Ok(())
 }

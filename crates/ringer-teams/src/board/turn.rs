@@ -4,7 +4,8 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,11 +36,13 @@ pub(super) struct Turn {
 impl Turn {
     /// Waits for it, reads the board, and mends it.
     pub(super) fn take(board: &Board<'_>) -> Result<Self> {
-        let lock = open(board)?;
         let (path, started) = (board.dir().join(LOCK), Instant::now());
+        let mut lock = open(board)?;
         loop {
             match lock.try_lock() {
-                Ok(()) => break,
+                Ok(()) if is_at(&lock, &path) => break,
+                // The board was cleared away and made anew meanwhile.
+                Ok(()) => lock = open(board)?,
                 Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
                     thread::sleep(PAUSE);
                 }
@@ -50,7 +53,7 @@ impl Turn {
             }
         }
         let tasks = board.team.tasks()?;
-        let tasks = if mend(board, &tasks)? { board.team.tasks()? } else { tasks };
+        let tasks = if mend(board, &tasks) { board.team.tasks()? } else { tasks };
         Ok(Self { tasks, _lock: lock })
     }
 
@@ -94,11 +97,18 @@ fn open(board: &Board<'_>) -> Result<File> {
     options.open(&path).map_err(Error::io("open", path))
 }
 
-/// Makes both sides of every dependency say it, and takes out what was deleted; whether there was anything to do.
-fn mend(board: &Board<'_>, tasks: &Tasks) -> Result<bool> {
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    let ours = file.metadata().map(id).ok();
+    ours.is_some() && ours == fs::symlink_metadata(path).map(id).ok()
+}
+
+/// Makes both sides of every dependency say it, and takes out what was deleted; whether there was anything to do. What
+/// cannot be mended is left for the next turn: it holds up nobody.
+fn mend(board: &Board<'_>, tasks: &Tasks) -> bool {
     // What cannot be read may say anything.
     if !tasks.broken.is_empty() {
-        return Ok(false);
+        return false;
     }
     let mut mended = false;
     let mut highest_ever = None;
@@ -106,28 +116,25 @@ fn mend(board: &Board<'_>, tasks: &Tasks) -> Result<bool> {
         match (tasks.get(blocked), tasks.get(blocker)) {
             (Some(one), Some(other)) => {
                 if !one.blocked_by.iter().any(|id| id == blocker) {
-                    board.relink(blocked, |text| link(text, "blockedBy", blocker))?;
-                    mended = true;
+                    mended |=
+                        board.relink(blocked, |text| link(text, "blockedBy", blocker)).is_ok();
                 }
                 if !other.blocks.iter().any(|id| id == blocked) {
-                    board.relink(blocker, |text| link(text, "blocks", blocked))?;
-                    mended = true;
+                    mended |= board.relink(blocker, |text| link(text, "blocks", blocked)).is_ok();
                 }
             }
             (Some(there), None) | (None, Some(there)) => {
                 let gone = if there.id == blocked { blocker } else { blocked };
-                // A number that was never given is somebody's plan.
-                let highest = match highest_ever {
-                    Some(highest) => highest,
-                    None => *highest_ever.insert(highest(board)?.0),
-                };
-                if whole_number(gone).is_some_and(|number| number <= highest) {
-                    board.relink(&there.id, |text| unlink(text, gone))?;
-                    mended = true;
+                let highest = *highest_ever
+                    .get_or_insert_with(|| highest(board).map_or(0, |(highest, _)| highest));
+                // A number that was never given is somebody's plan, and what was made a moment ago is not gone.
+                let was_given = whole_number(gone).is_some_and(|number| number <= highest);
+                if was_given && !board.path(gone).exists() {
+                    mended |= board.relink(&there.id, |text| unlink(text, gone)).is_ok();
                 }
             }
             (None, None) => {}
         }
     }
-    Ok(mended)
+    mended
 }

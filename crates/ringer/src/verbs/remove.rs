@@ -1,7 +1,7 @@
 //! `ringer remove`: takes members of ours off a team.
 
 use clap::Args;
-use ringer_bridge::{Roster, RosterEntry};
+use ringer_bridge::{Roster, RosterEntry, give_back_tasks};
 use ringer_teams::{Error, Outcome, SyntheticMemberService, Team};
 use serde_json::json;
 
@@ -94,6 +94,9 @@ pub(crate) fn remove(
     });
     for entry in struck {
         Roster::has_left(&context.state, team.dir(), &entry.name)?;
+    }
+    for name in &removed {
+        give_back_tasks(&context.state, team, name, "it was taken off the team")?;
     }
     context.wake_daemon();
     Ok(removed)
