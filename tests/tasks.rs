@@ -60,6 +60,7 @@ fn who_is_given_a_task_is_told_all_that_it_takes() {
         worker.texts()[0],
         "[message from team-lead · task 1]\nteam-lead gave you task 1: Fix {from} $(reboot)\nLine one\nline two\n\n\
          Begin with the tool claim_task of the server ringer (task_id \"1\"), or run: ringer tasks claim 1\n\
+         If it is blocked, wait: you are told when it can begin.\n\
          When it is done, say what came of it with update_task_status (task_id \"1\", status \"completed\", \
          result_summary), or run: ringer tasks update 1 --status completed --result TEXT\n\
          What does not fit there belongs into the file .ringer/tasks/1-fix-from-reboot.md"
@@ -103,7 +104,7 @@ fn a_worker_is_told_once_when_claude_code_completes_what_it_waits_for() {
     scene.wait("the assignments", || worker.texts().len() == 2);
     let waiting = || fs::read_to_string(scene.state().join("waiting.json")).unwrap_or_default();
     scene.wait("the daemon to know who waits", || {
-        waiting().contains("\"3\": null") && waiting().contains("\"4\": null")
+        waiting().contains("\"3\": \"waits\"") && waiting().contains("\"4\": \"waits\"")
     });
     claude_writes(&scene, 1, "\"status\": \"pending\"", "\"status\": \"completed\"");
     let free = |id: u32| format!("Task #{id}");
@@ -123,7 +124,7 @@ fn a_worker_is_told_once_when_claude_code_completes_what_it_waits_for() {
     // What is blocked again is told of again.
     tasks(&scene, &["create", "-s", "one more"]);
     tasks(&scene, &["update", "4", "--add-blocked-by", "5"]);
-    scene.wait("the daemon to know", || waiting().contains("\"4\": null"));
+    scene.wait("the daemon to know", || waiting().contains("\"4\": \"waits\""));
     claude_writes(&scene, 5, "\"status\": \"pending\"", "\"status\": \"completed\"");
     scene.wait("the second word", || told(&worker, &free(4)) == 2);
 }
@@ -147,6 +148,61 @@ fn whoever_completes_a_task_and_whoever_sees_it_do_not_both_tell() {
     for round in 0..rounds {
         assert_eq!(told(&worker, &format!("Task #{} ", 2 * round + 2)), 1, "{:?}", worker.texts());
     }
+}
+
+#[test]
+fn who_loses_a_task_is_told_and_so_is_a_lead_whose_user_did_something() {
+    let scene = Scene::new();
+    for name in ["w", "x"] {
+        scene.run(&["register", name, "--team", TEAM]);
+    }
+    let last = |name: &str| {
+        let text = fs::read_to_string(scene.world.inbox(TEAM, name)).unwrap_or("[]".into());
+        let entries: Vec<Value> = serde_json::from_str(&text).unwrap();
+        let last = entries.last().cloned().unwrap_or_default();
+        (last["from"].as_str().unwrap().to_owned(), last["text"].as_str().unwrap().to_owned())
+    };
+    for words in [
+        &["release", "1"][..],
+        &["update", "1", "--owner", "x"],
+        &["update", "1", "--status", "completed"],
+        &["delete", "1"],
+    ] {
+        tasks(&scene, &["create", "-s", "one"]);
+        tasks(&scene, &["claim", "1", "--as", "w"]);
+        tasks(&scene, words);
+        let (from, text) = last("w");
+        assert_eq!(from, "team-lead");
+        let what = match words {
+            ["release", ..] => "it was given back",
+            ["delete", ..] => "it is deleted",
+            [_, _, "--owner", _] => "it is x's now",
+            _ => "it is completed",
+        };
+        assert!(
+            text.starts_with(&format!("Task #1 (one) is not yours to do any more: {what}.")),
+            "{text}"
+        );
+        fs::remove_dir_all(scene.world.claude().join("tasks").join(TEAM)).unwrap();
+    }
+    assert!(last("x").1.contains("task_assignment"));
+    // What its user gives Claude, it hears of.
+    tasks(&scene, &["create", "-s", "for you", "--owner", "team-lead"]);
+    let (from, text) = last("team-lead");
+    assert_eq!(from, "ringer");
+    assert!(text.contains("\"type\":\"task_assignment\""), "{text}");
+    // An owner can be told again.
+    tasks(&scene, &["create", "-s", "again", "--owner", "w"]);
+    assert!(tasks(&scene, &["update", "2", "--owner", "w"]).contains("(told w)"));
+}
+
+#[test]
+fn a_subject_without_end_is_cut() {
+    let scene = Scene::new();
+    scene.run(&["register", "w", "--team", TEAM]);
+    tasks(&scene, &["create", "-s", "SUBJECT"]);
+    claude_writes(&scene, 1, "SUBJECT", &"\\u0007".repeat(100_000));
+    assert!(tasks(&scene, &["update", "1", "--owner", "w"]).contains("(told w)"));
 }
 
 #[test]

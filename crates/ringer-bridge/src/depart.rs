@@ -57,12 +57,15 @@ pub fn depart(
         roster.find(&id.team_dir, &id.name).is_some_and(|other| !other.is_same_worker(entry))
     };
     let journal = Journal::open(state)?;
-    if taken(&Roster::load(state)?) {
+    let roster = Roster::load(state)?;
+    if taken(&roster) {
         journal.ended(entry, why, SystemTime::now())?;
         return Ok(Departed::default());
     }
     let mut all = Departed::default();
-    for id in std::iter::once(id.clone()).chain(entry.former_ids()) {
+    // Where it was before, somebody else may have its name now.
+    let before = entry.former_ids().filter(|id| roster.find(&id.team_dir, &id.name).is_none());
+    for id in std::iter::once(id.clone()).chain(before) {
         all += give_back(claude, state, &journal, &id, (NOT_DELIVERED, why))?;
         if let Some(team) = team_of(claude, &id)? {
             give_back_tasks(state, &team, &id.name, why)?;
@@ -89,13 +92,13 @@ pub fn depart(
 /// Gives back the tasks that a member has not completed. A board that is broken keeps nobody here; one that is in use
 /// does, until it is not.
 pub fn give_back_tasks(state: &StateDir, team: &Team, name: &str, why: &str) -> Result<()> {
-    match desk::give_back(state, team, name, why) {
+    match desk::return_tasks(state, team, name, why) {
         Err(error) if error.code() == "locked" => Err(error),
         Err(error) => {
             warn!(team = team.name(), member = name, "{}", one_line(&error));
             Ok(())
         }
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
     }
 }
 

@@ -5,9 +5,10 @@
 
 mod freed;
 mod quota;
+mod returning;
 mod word;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ringer_teams::{
@@ -17,11 +18,15 @@ use ringer_teams::{
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::freed::look as look_for_freed;
-use self::word::{Word, completed, freed, handed_over};
-pub(crate) use self::word::{give_back, how_to_do};
+pub(crate) use self::returning::return_tasks;
+use self::word::Word;
+pub(crate) use self::word::how_to_do;
 use crate::error::{Result, one_line};
 use crate::speaker::Speaker;
 use crate::state::StateDir;
+
+/// Who says what nobody on the team says.
+const RINGER: &str = "ringer";
 
 /// Somebody at the board of a team.
 #[derive(Debug, Clone)]
@@ -31,6 +36,8 @@ pub struct Desk {
     actor: Actor,
     /// What they are called on the team.
     name: String,
+    /// Whether it is the team's user, who acts for the lead, and of whose doings the lead knows nothing.
+    is_user: bool,
     /// Where they work.
     cwd: PathBuf,
     /// Whether those who do not lead may make tasks.
@@ -49,19 +56,24 @@ pub struct Done {
 }
 
 impl Desk {
-    /// Whoever leads the team, or its user.
+    /// Whoever leads the team.
     pub fn of_lead(state: &StateDir, team: Team, cwd: impl Into<PathBuf>) -> Self {
         let name = lead_of(&team).to_owned();
-        let (state, cwd) = (state.clone(), cwd.into());
-        Self { state, team, actor: Actor::Lead, name, cwd, anybody_creates: true }
+        let (state, cwd, actor) = (state.clone(), cwd.into(), Actor::Lead);
+        Self { state, team, actor, name, is_user: false, cwd, anybody_creates: true }
+    }
+
+    /// The team's user, who may do what the lead may.
+    pub fn of_user(state: &StateDir, team: Team, cwd: impl Into<PathBuf>) -> Self {
+        Self { is_user: true, ..Self::of_lead(state, team, cwd) }
     }
 
     /// A worker. `anybody_creates` is whether it may make tasks.
     pub fn of_worker(speaker: &Speaker, cwd: impl Into<PathBuf>, anybody_creates: bool) -> Self {
-        let (state, team, name) =
-            (speaker.state.clone(), speaker.team.clone(), speaker.name.clone());
+        let (state, team) = (speaker.state.clone(), speaker.team.clone());
+        let (name, cwd) = (speaker.name.clone(), cwd.into());
         let actor = if name == lead_of(&team) { Actor::Lead } else { Actor::Member(name.clone()) };
-        Self { state, team, actor, name, cwd: cwd.into(), anybody_creates }
+        Self { state, team, actor, name, is_user: false, cwd, anybody_creates }
     }
 
     /// The team.
@@ -98,18 +110,17 @@ impl Desk {
 
     /// Makes a task, and tells whoever is to do it.
     pub fn create(&self, new: &NewTask) -> Result<Done> {
-        if let (Actor::Member(_), false) = (&self.actor, self.anybody_creates) {
-            let why = "only the lead creates tasks (tasks.anybody_creates is off)".to_owned();
-            return Err(ringer_teams::Error::from(TaskError::Denied { why }).into());
+        if let Actor::Member(me) = &self.actor {
+            if !self.anybody_creates {
+                return denied("only the lead creates tasks (tasks.anybody_creates is off)");
+            }
+            if new.owner.as_ref().is_some_and(|owner| owner != me) {
+                return denied("only the lead gives tasks to others");
+            }
         }
-        if let Actor::Member(me) = &self.actor
-            && new.owner.as_ref().is_some_and(|owner| owner != me)
-        {
-            let why = "only the lead gives tasks to others".to_owned();
-            return Err(ringer_teams::Error::from(TaskError::Denied { why }).into());
-        }
-        quota::admit(&self.state, &self.team, SystemTime::now())?;
-        let task = self.team.board().create(new)?;
+        let task = quota::within(&self.state, &self.team, SystemTime::now(), || {
+            Ok(self.team.board().create(new)?)
+        })?;
         let mut done = Done::of(Changed { before: task.clone(), task, unblocked: Vec::new() });
         if let Some(owner) = new.owner.as_deref() {
             self.assigned(&mut done, owner);
@@ -131,17 +142,15 @@ impl Desk {
 
     /// Changes a task.
     pub fn change(&self, id: &str, mut change: TaskChange) -> Result<Done> {
-        if change.status == Some(TaskStatus::Completed) {
-            self.find_deliverable(id, &mut change.metadata)?;
+        self.note_deliverable(id, &mut change)?;
+        let mut done = Done::of(self.team.board().change(id, &self.actor, &change)?);
+        let (before, task) = (done.changed.before.clone(), done.changed.task.clone());
+        // Also to one who has it already: whoever asks for that may know that the first word got lost.
+        if let Some(owner) = change.owner.as_deref().filter(|_| task.is_open()) {
+            self.assigned(&mut done, owner);
         }
-        let changed = self.team.board().change(id, &self.actor, &change)?;
-        let mut done = Done::of(changed);
-        let (before, task) = (&done.changed.before, &done.changed.task);
-        let completes = task.is_completed() && !before.is_completed();
-        if let Some(owner) = task.owner.clone().filter(|owner| !before.is_owned_by(owner)) {
-            self.assigned(&mut done, &owner);
-        }
-        if completes {
+        self.lost(&mut done);
+        if task.is_completed() && !before.is_completed() {
             self.completed(&mut done);
         }
         self.freed(&mut done);
@@ -153,63 +162,83 @@ impl Desk {
         let actor = match (&self.actor, who) {
             (Actor::Lead, Some(who)) => Actor::Member(who.to_owned()),
             (Actor::Member(me), Some(who)) if me != who => {
-                let why = "only the lead gives back what others have".to_owned();
-                return Err(ringer_teams::Error::from(TaskError::Denied { why }).into());
+                return denied("only the lead gives back what others have");
             }
             (actor, _) => actor.clone(),
         };
-        Ok(Done::of(self.team.board().release(id, &actor)?))
+        let mut done = Done::of(self.team.board().release(id, &actor)?);
+        self.lost(&mut done);
+        Ok(done)
     }
 
     /// Takes a task off the board.
     pub fn delete(&self, id: &str) -> Result<Done> {
         let mut done = Done::of(self.team.board().delete(id, &self.actor)?);
+        self.lost(&mut done);
         self.freed(&mut done);
         Ok(done)
     }
 
-    /// What its owner wrote where the whole of the result belongs is noted with the task.
-    fn find_deliverable(&self, id: &str, facts: &mut Map<String, Value>) -> Result<()> {
-        if facts.contains_key(DELIVERABLE_PATH) {
-            return Ok(());
-        }
-        let tasks = self.team.tasks()?;
-        let path = tasks.get(id.trim().trim_start_matches('#')).map(Task::deliverable_path);
-        if let Some(path) = path.filter(|path| self.cwd.join(path).is_file()) {
-            facts.insert(DELIVERABLE_PATH.to_owned(), path.into());
+    /// A file is noted with a task that is completed as seen from where its owner works: the one that was named, or
+    /// the one that lies where it belongs.
+    fn note_deliverable(&self, id: &str, change: &mut TaskChange) -> Result<()> {
+        let facts: &mut Map<String, Value> = &mut change.metadata;
+        if let Some(Value::String(path)) = facts.get_mut(DELIVERABLE_PATH) {
+            if let Ok(below) = Path::new(&*path).strip_prefix(&self.cwd) {
+                *path = below.display().to_string();
+            }
+        } else if change.status == Some(TaskStatus::Completed) {
+            let task = self.team.board().get(id)?;
+            let path = task.deliverable_path();
+            if !task.facts().contains_key(DELIVERABLE_PATH) && self.cwd.join(&path).is_file() {
+                facts.insert(DELIVERABLE_PATH.to_owned(), path.into());
+            }
         }
         Ok(())
     }
 
     /// Tells whoever has been given a task, as Claude Code does.
     fn assigned(&self, done: &mut Done, owner: &str) {
-        if owner != self.name {
-            let word = handed_over(&done.changed.task, owner, &self.name);
-            done.tell(&self.state, &self.team, &word);
+        let task = done.changed.task.clone();
+        self.tell(done, owner, |from| Word::handed_over(&task, owner, from));
+    }
+
+    /// Tells whoever had a task and has it no more, or need not do it any more.
+    fn lost(&self, done: &mut Done) {
+        let (before, task) = (done.changed.before.clone(), done.changed.task.clone());
+        let Some(owner) = before.owner.as_deref().filter(|_| before.is_open()) else { return };
+        if task.is_open() && task.is_owned_by(owner) {
+            return;
         }
+        self.tell(done, owner, |from| Word::lost(&before, &task, owner, from));
     }
 
     /// Tells the lead, who would not see it: Claude Code clears away its list when all of it is completed.
     fn completed(&self, done: &mut Done) {
         if let Actor::Member(me) = &self.actor {
-            let word = completed(&done.changed, me, lead_of(&self.team));
+            let word = Word::completed(&done.changed, me, lead_of(&self.team), &self.cwd);
             done.tell(&self.state, &self.team, &word);
         }
     }
 
-    /// Tells whose tasks can be begun now.
+    /// Tells whose tasks can begin now.
     fn freed(&self, done: &mut Done) {
-        let freed_now = done.changed.unblocked.clone();
-        let others = |task: &&Task| task.owner.as_ref().is_some_and(|owner| *owner != self.name);
-        let theirs: Vec<&Task> = freed_now.iter().filter(others).collect();
-        let noted = freed::tell(&self.state, &self.team, &theirs, |task| {
-            let owner = task.owner.as_deref().unwrap_or_default();
-            done.tell(&self.state, &self.team, &freed(task, owner, &self.name))
+        let (unblocked, by) = (done.changed.unblocked.clone(), done.changed.task.clone());
+        let noted = freed::note(&self.state, &self.team, &unblocked, |task, owner| {
+            self.tell(done, owner, |from| Word::freed(task, Some(&by), owner, from))
         });
         // The task is changed, whoever knows of it.
         if let Err(error) = noted {
             done.untold.push(("everybody".to_owned(), one_line(&error)));
         }
+    }
+
+    /// Sends somebody a word, unless it is who sits here; whether they know.
+    fn tell(&self, done: &mut Done, to: &str, word: impl FnOnce(&str) -> Word) -> bool {
+        if to != self.name {
+            return done.tell(&self.state, &self.team, &word(&self.name));
+        }
+        !self.is_user || done.tell(&self.state, &self.team, &word(RINGER))
     }
 }
 
@@ -226,6 +255,10 @@ impl Done {
         }
         sent.is_ok()
     }
+}
+
+fn denied<T>(why: &str) -> Result<T> {
+    Err(ringer_teams::Error::from(TaskError::Denied { why: why.to_owned() }).into())
 }
 
 /// What the lead is called.

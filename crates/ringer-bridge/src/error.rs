@@ -15,7 +15,7 @@ pub enum Error {
     #[error(transparent)]
     Teams(#[from] ringer_teams::Error),
     /// Too much of something.
-    #[error("{what}; the next is possible in {wait:.1} s", wait = wait.as_secs_f32())]
+    #[error("{what}; the next is possible in {wait}", wait = soon(*wait))]
     RateLimit {
         /// What there was too much of.
         what: String,
@@ -154,4 +154,13 @@ pub fn one_line(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+/// How long that is, in the unit that fits.
+fn soon(wait: Duration) -> String {
+    match wait.as_secs() {
+        0..120 => format!("{:.1} s", wait.as_secs_f32()),
+        seconds @ 120..7200 => format!("{} minutes", seconds.div_ceil(60)),
+        seconds => format!("{} hours", seconds.div_ceil(3600)),
+    }
 }

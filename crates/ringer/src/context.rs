@@ -198,14 +198,16 @@ impl Context {
             Ok(speaker) if speaker.team().dir() == team.dir() => self.desk_of(&speaker),
             // A worker may lead a team of its own.
             Ok(_) if self.led_team().is_ok_and(|led| led.dir() == team.dir()) => {
-                Ok(Desk::of_lead(&self.state, team, &self.cwd))
+                Ok(Desk::of_lead(&self.state, team, self.cwd.clone()))
             }
             Ok(speaker) => {
                 let message = format!("{} is not on team `{}`", speaker.name(), team.name());
                 Err(Failure::new("permission_denied", message))
             }
             Err(failure) if failure.code() == NOT_A_WORKER => {
-                Ok(Desk::of_lead(&self.state, team, &self.cwd))
+                let leads = self.led_team().is_ok_and(|led| led.dir() == team.dir());
+                let desk = if leads { Desk::of_lead } else { Desk::of_user };
+                Ok(desk(&self.state, team, self.cwd.clone()))
             }
             Err(failure) => Err(failure),
         }

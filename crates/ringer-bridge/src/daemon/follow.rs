@@ -90,10 +90,6 @@ fn relocate(
     Roster::has_left(state, &id.team_dir, &id.name)?;
     let now = SystemTime::now();
     let why = format!("it is on {} now", to.name());
-    // A lead that has ended may come back, and its worker with it.
-    if let Some(old) = old.as_ref().filter(|old| old.lead_alive() != Liveness::Dead) {
-        give_back_tasks(state, old, &id.name, &why)?;
-    }
     if settings.place.carry_mail {
         journal.carry_over(id, &entry.id(), to.name(), now)?;
     } else if old.as_ref().is_some_and(|old| old.lead_alive() == Liveness::Alive) {
@@ -101,6 +97,10 @@ fn relocate(
         give_back(claude, state, journal, id, (MOVED, &why))?;
     } else {
         journal.put_aside(id, if old.is_some() { "moved" } else { "no team" }, now)?;
+    }
+    // A lead that has ended may come back, and its worker with it.
+    if let Some(old) = old.filter(|old| old.lead_alive() != Liveness::Dead) {
+        give_back_tasks(state, &old, &id.name, &why)?;
     }
     Ok(Some(entry))
 }

@@ -210,7 +210,7 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
         Job::Board(dir) => {
             let name = dir.file_name().unwrap_or_default().to_string_lossy();
             if let Some(team) = claude.team_in(&name)? {
-                look_for_freed(&shared.state, &team)?;
+                look_for_freed(claude, &shared.state, &team)?;
             }
             Finding::Done
         }

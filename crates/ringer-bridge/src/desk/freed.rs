@@ -1,43 +1,62 @@
 //! Tasks that wait for nothing any more: whoever has one is told, once.
 //!
-//! Owns `waiting.json`: of each team the tasks that were seen to wait, and those whose owners were told that they
-//! need not any more. A task can be freed by a Ringer, which tells its owner itself, or by Claude Code, which tells
-//! nobody; then the daemon does it. Both come here, one at a time.
+//! Owns `waiting.json`: the tasks that were seen to wait, and those whose owners were told that they need not any more.
+//! A task can be freed by a Ringer, which tells its owner itself, or by Claude Code, which tells nobody; then the daemon
+//! does it, if the owner is a worker of ours. Both come here, one at a time.
 
 use std::collections::BTreeMap;
 
-use ringer_teams::{Task, Tasks, Team};
+use ringer_teams::{ClaudeDir, Task, Tasks, Team};
+use serde::{Deserialize, Serialize};
 
 use super::lead_of;
-use super::word::freed;
+use super::word::Word;
 use crate::error::Result;
 use crate::roster::Roster;
 use crate::state::StateDir;
 
 const FILE: &str = "waiting.json";
 
-/// Of each team, by its directory, the tasks by their number: what each had waited for when its owner was told, or
-/// nothing if that is still to be done.
-type Waiting = BTreeMap<String, BTreeMap<String, Option<Vec<String>>>>;
+/// What is known of a task that waits, or did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Known {
+    /// It waits.
+    Waits,
+    /// It had waited for these when its owner was told that it can begin. If it is made to wait for more, that is news.
+    Told(Vec<String>),
+}
 
-/// Tells of these tasks, which were freed just now, by `tell`, which says whether it could; not of one that somebody
-/// else has told of already.
-pub(super) fn tell(
+/// What is known of a team's tasks, by their number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Board {
+    /// Of two teams of one name, this tells them apart.
+    created_at: Option<i64>,
+    tasks: BTreeMap<String, Known>,
+}
+
+/// All teams, each by the name of its directory.
+type Boards = BTreeMap<String, Board>;
+
+/// Notes that these tasks were freed just now, and lets `tell` say so to each one's owner, unless somebody has. It
+/// answers whether the owner knows.
+pub(super) fn note(
     state: &StateDir,
     team: &Team,
-    tasks: &[&Task],
-    mut tell: impl FnMut(&Task) -> bool,
+    tasks: &[Task],
+    mut tell: impl FnMut(&Task, &str) -> bool,
 ) -> Result<()> {
-    if tasks.is_empty() {
+    if tasks.iter().all(|task| task.owner.is_none()) {
         return Ok(());
     }
-    state.edit(FILE, |waiting: &mut Waiting| {
-        let told = waiting.entry(key(team)).or_default();
+    state.edit(FILE, |boards: &mut Boards| {
+        let known = board_of(boards, team);
         for task in tasks {
-            let waited_for = Some(task.blocked_by.clone());
-            if told.get(&task.id) != Some(&waited_for) {
-                let is_told = tell(task);
-                told.insert(task.id.clone(), waited_for.filter(|_| is_told));
+            let Some(owner) = task.owner.as_deref() else { continue };
+            let told = Known::Told(task.blocked_by.clone());
+            if known.get(&task.id) != Some(&told) {
+                let is_told = tell(task, owner);
+                known.insert(task.id.clone(), if is_told { told } else { Known::Waits });
             }
         }
         Ok(())
@@ -46,19 +65,19 @@ pub(super) fn tell(
 
 /// Looks at a board that somebody has changed: which tasks of workers of ours wait, and which do not any more. Their
 /// owners are told.
-pub(crate) fn look(state: &StateDir, team: &Team) -> Result<()> {
+pub(crate) fn look(claude: &ClaudeDir, state: &StateDir, team: &Team) -> Result<()> {
     let roster = Roster::load(state)?;
-    let tasks = team.tasks()?;
-    let seen: Waiting = state.read(FILE)?;
-    if !seen.contains_key(&key(team)) && !is_of_interest(&tasks, team, &roster) {
+    let boards: Boards = state.read(FILE)?;
+    if !boards.contains_key(team.dir_name()) && !is_of_interest(&team.tasks()?, team, &roster) {
         return Ok(());
     }
     let mut untold = None;
-    state.edit(FILE, |waiting: &mut Waiting| {
-        // Read again: whoever had the file may have told of what has changed since.
+    state.edit(FILE, |boards: &mut Boards| {
+        boards.retain(|name, _| claude.teams_dir().join(name).join("config.json").exists());
+        let known = board_of(boards, team);
+        // Read now: whoever had the file may have told of what was changed before.
         let tasks = team.tasks()?;
         let waits = tasks.waits();
-        let known = waiting.entry(key(team)).or_default();
         known.retain(|id, _| tasks.get(id).is_some_and(Task::is_open));
         for task in tasks.open() {
             let Some(owner) = task.owner.as_deref() else { continue };
@@ -66,25 +85,32 @@ pub(crate) fn look(state: &StateDir, team: &Team) -> Result<()> {
                 continue;
             }
             if !waits.blockers(&task.id).is_empty() {
-                known.insert(task.id.clone(), None);
-            } else if known.get(&task.id) == Some(&None) {
+                known.insert(task.id.clone(), Known::Waits);
+            } else if known.get(&task.id) == Some(&Known::Waits) {
                 // Who is at it already has found out.
-                if !task.is_active() {
-                    let word = freed(task, owner, &whose_doing(task, &tasks, team));
-                    if let Err(error) = word.send(state, team) {
-                        untold = Some(error);
-                        continue;
-                    }
+                let word = Word::freed(task, None, owner, lead_of(team));
+                if !task.is_active()
+                    && let Err(error) = word.send(state, team)
+                {
+                    untold = Some(error);
+                    continue;
                 }
-                known.insert(task.id.clone(), Some(task.blocked_by.clone()));
+                known.insert(task.id.clone(), Known::Told(task.blocked_by.clone()));
             }
         }
-        if known.is_empty() {
-            waiting.remove(&key(team));
-        }
+        boards.retain(|_, board| !board.tasks.is_empty());
         Ok(())
     })?;
     untold.map_or(Ok(()), Err)
+}
+
+fn board_of<'b>(boards: &'b mut Boards, team: &Team) -> &'b mut BTreeMap<String, Known> {
+    let created_at = team.config.created_at;
+    let board = boards.entry(team.dir_name().to_owned()).or_default();
+    if board.created_at != created_at {
+        *board = Board { created_at, ..Board::default() };
+    }
+    &mut board.tasks
 }
 
 fn is_of_interest(tasks: &Tasks, team: &Team, roster: &Roster) -> bool {
@@ -94,15 +120,4 @@ fn is_of_interest(tasks: &Tasks, team: &Team, roster: &Roster) -> bool {
         owner.is_some_and(|owner| roster.find(team.dir(), owner).is_some())
     };
     tasks.open().any(|task| is_ours(task) && !waits.blockers(&task.id).is_empty())
-}
-
-/// Whose work it waited for last, as far as that can be told; else the lead's.
-fn whose_doing(task: &Task, tasks: &Tasks, team: &Team) -> String {
-    let mut done = task.blocked_by.iter().rev().filter_map(|id| tasks.get(id)?.owner.as_deref());
-    let owner = done.find(|owner| team.config.member(owner).is_some() && !task.is_owned_by(owner));
-    owner.unwrap_or(lead_of(team)).to_owned()
-}
-
-fn key(team: &Team) -> String {
-    team.dir().display().to_string()
 }

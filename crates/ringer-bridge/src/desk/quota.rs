@@ -22,8 +22,13 @@ struct Count {
     tasks: u32,
 }
 
-/// Lets one more task through, and counts it; an error says when the next may be created.
-pub(super) fn admit(state: &StateDir, team: &Team, now: SystemTime) -> Result<()> {
+/// Lets one more task be created, and counts it if it was; an error says when the next may be.
+pub(super) fn within<T>(
+    state: &StateDir,
+    team: &Team,
+    now: SystemTime,
+    create: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let day = DAY.as_secs();
     state.edit(FILE, |counts: &mut BTreeMap<String, Count>| {
@@ -37,8 +42,9 @@ pub(super) fn admit(state: &StateDir, team: &Team, now: SystemTime) -> Result<()
                 wait: Duration::from_secs(day - (now - count.since)),
             });
         }
+        let created = create()?;
         count.tasks += 1;
-        Ok(())
+        Ok(created)
     })
 }
 
@@ -64,11 +70,12 @@ mod tests {
             },
         )]);
         state.change(FILE, |counts| *counts = full).expect("written");
-        admit(&state, &team, start).expect("the last one");
-        let Err(Error::RateLimit { wait, .. }) = admit(&state, &team, start + DAY / 2) else {
+        let admit = |now| within(&state, &team, now, || Ok(()));
+        admit(start).expect("the last one");
+        let Err(Error::RateLimit { wait, .. }) = admit(start + DAY / 2) else {
             panic!("let through")
         };
         assert_eq!(wait, DAY / 2);
-        admit(&state, &team, start + DAY).expect("a new day");
+        admit(start + DAY).expect("a new day");
     }
 }

@@ -128,7 +128,7 @@ fn sweep(dir: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roster::{Birth, Follows};
+    use crate::roster::{Birth, Follows, RosterEntry};
     use ringer_teams::NewMember;
     use ringer_testkit::put;
     use serde_json::json;

@@ -3,12 +3,13 @@
 //! Owns what a model is told of them. Whose board it is, and as whom the caller sits there, is found out anew with every
 //! call, from what the caller is.
 
+use ringer_bridge::one_line;
 use ringer_teams::{DELIVERABLE_PATH, NewTask, RESULT_SUMMARY, Task, TaskChange, TaskStatus};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use super::{Refusal, Tools};
@@ -17,7 +18,7 @@ use super::{Refusal, Tools};
 struct ListTasks {
     /// Only those that are `pending`, `in_progress` or `completed`.
     #[serde(default)]
-    #[schemars(extend("enum" = ["pending", "in_progress", "completed"]))]
+    #[schemars(extend("enum" = ["pending", "in_progress", "completed", null]))]
     status: Option<String>,
     /// Only those of this member.
     #[serde(default)]
@@ -27,6 +28,7 @@ struct ListTasks {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct OneTask {
     /// Its number, as list_tasks gives it.
+    #[serde(deserialize_with = "number")]
     task_id: String,
 }
 
@@ -47,13 +49,14 @@ struct CreateTask {
     #[serde(default)]
     priority: Option<u64>,
     /// Numbers of tasks that have to be completed first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "numbers")]
     blocked_by: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ClaimTask {
     /// Its number, as list_tasks gives it.
+    #[serde(deserialize_with = "number")]
     task_id: String,
     /// Who is to have it, if not you. Only the lead may name somebody else, who gets a message.
     #[serde(default)]
@@ -63,6 +66,7 @@ struct ClaimTask {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct UpdateTaskStatus {
     /// Its number, as list_tasks gives it.
+    #[serde(deserialize_with = "number")]
     task_id: String,
     /// `in_progress` when you begin, `completed` when it is done; `deleted` only by the lead.
     #[schemars(extend("enum" = ["in_progress", "completed", "deleted"]))]
@@ -101,8 +105,10 @@ impl Tools {
                 all
             };
             let chosen: Vec<Value> = tasks.found.iter().filter(is_wanted).map(describe).collect();
+            let broken = tasks.broken.iter().map(|(_, error)| one_line(error));
             Ok(json!({
                 "success": true, "team": desk.team().name(), "you": desk.name(), "tasks": chosen,
+                "broken": broken.collect::<Vec<_>>(),
             }))
         })
         .await
@@ -178,6 +184,22 @@ impl Tools {
             Ok(desk.outcome(&done)?)
         })
         .await
+    }
+}
+
+/// The number of a task, which models write as text or as a number.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(text_of(Value::deserialize(from)?))
+}
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    Ok(Vec::<Value>::deserialize(from)?.into_iter().map(text_of).collect())
+}
+
+fn text_of(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
     }
 }
 

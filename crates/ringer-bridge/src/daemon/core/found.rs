@@ -80,9 +80,8 @@ impl Core {
         let has_members = self.roster.on(dir).next().is_some();
         self.router.team_is(dir, visit.exists || !has_members);
         if visit.exists {
-            if self.teams.insert(dir.to_owned()) {
-                self.jobs.start(Job::Board(dir.to_owned()), now(Stage::Closed));
-            }
+            self.teams.insert(dir.to_owned());
+            self.jobs.start(Job::Board(dir.to_owned()), now(Stage::Closed));
         } else if self.teams.remove(dir) && has_members {
             info!(dir = %dir.display(), "the team is gone; its members wait");
         }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::super::intake;
+use super::super::jobs::Job;
 use super::super::later::one_line;
 use super::super::shared::blocking;
 use super::super::watcher::Stage;
@@ -55,6 +56,11 @@ impl Core {
         // Tasks come without mail.
         self.watch();
         let trouble = self.watcher.watching().trouble.is_some();
+        if trouble {
+            for dir in self.team_dirs() {
+                self.jobs.start(Job::Board(dir), now(Stage::Closed));
+            }
+        }
         let pause = if trouble { self.shared.settings().poll() } else { SWEEP };
         self.next_sweep = Instant::now() + pause;
     }

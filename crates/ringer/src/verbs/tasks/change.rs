@@ -1,7 +1,7 @@
 //! Creating, changing, taking and deleting tasks.
 
 use clap::Args;
-use ringer_teams::{DELIVERABLE_PATH, NewTask, RESULT_SUMMARY, TaskChange, TaskStatus};
+use ringer_teams::{DELIVERABLE_PATH, NewTask, PRIORITY, RESULT_SUMMARY, TaskChange, TaskStatus};
 use serde_json::json;
 
 use super::{answer, facts};
@@ -120,7 +120,7 @@ impl Update {
             metadata.insert(DELIVERABLE_PATH.to_owned(), path.into());
         }
         if let Some(priority) = self.priority {
-            metadata.insert("priority".to_owned(), priority.into());
+            metadata.insert(PRIORITY.to_owned(), priority.into());
         }
         let change = TaskChange {
             status: self.status.as_deref().map(status).transpose()?,

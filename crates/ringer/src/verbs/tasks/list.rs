@@ -1,13 +1,12 @@
 //! Looking at tasks.
 
 use std::io::{IsTerminal, stdout};
-use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
 use notify::{RecursiveMode, Watcher};
-use ringer_teams::{DELIVERABLE_PATH, Task, Tasks, Team};
+use ringer_teams::{DELIVERABLE_PATH, PRIORITY, RESULT_SUMMARY, Task, Tasks, Team};
 use serde_json::{Value, json};
 
 use super::change::status;
@@ -87,10 +86,7 @@ impl List {
 
 /// Watches the tasks of a team, if there is anything to watch.
 fn follow(watcher: &mut impl Watcher, team: &Team) -> bool {
-    let watch = |watcher: &mut dyn Watcher, dir: &Path| {
-        watcher.watch(dir, RecursiveMode::NonRecursive).is_ok()
-    };
-    watch(watcher, &team.tasks_dir())
+    watcher.watch(&team.tasks_dir(), RecursiveMode::NonRecursive).is_ok()
 }
 
 fn show(
@@ -179,9 +175,8 @@ impl Get {
         let mut facts = task.facts();
         let written = facts.get(DELIVERABLE_PATH).and_then(Value::as_str);
         let deliverable = written.unwrap_or_default().to_owned();
-        facts.retain(|key, _| {
-            !["priority", "result_summary", "deliverable_path"].contains(&key.as_str())
-        });
+        facts
+            .retain(|key, _| ![PRIORITY, RESULT_SUMMARY, DELIVERABLE_PATH].contains(&key.as_str()));
         let lines = [
             ("status", task.status.clone()),
             ("owner", task.owner.clone().unwrap_or_default()),
