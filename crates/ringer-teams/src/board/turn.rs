@@ -60,8 +60,9 @@ impl Turn {
     /// The tasks that waited for this one when the turn began, and wait for nothing now.
     pub(super) fn unblocked(&self, board: &Board<'_>, id: &str) -> Result<Vec<Task>> {
         let waits = self.tasks.waits();
+        let is_blocked = |who: &str| waits.blockers(who).iter().any(|blocker| blocker == id);
         let waited: Vec<&str> =
-            waits.all().filter(|(_, on)| *on == id).map(|(who, _)| who).collect();
+            waits.all().map(|(who, _)| who).filter(|who| is_blocked(who)).collect();
         if waited.is_empty() {
             return Ok(Vec::new());
         }

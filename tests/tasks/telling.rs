@@ -1,10 +1,4 @@
-//! Tasks and the daemon: who is told what, once, and what becomes of a worker's tasks.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "scene/mod.rs"]
-#[expect(dead_code, reason = "other tests use the rest of it")]
-mod scene;
+//! Who is told what, once, and what becomes of a worker's tasks.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,8 +6,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use ringer_testkit::{Worker, put};
-use scene::{Scene, TEAM};
+
 use serde_json::Value;
+
+use crate::scene::{Scene, TEAM, said};
 
 fn tasks(scene: &Scene, words: &[&str]) -> String {
     scene.run(&[&["tasks"], words, &["--team", TEAM]].concat())
@@ -23,7 +19,7 @@ fn tasks(scene: &Scene, words: &[&str]) -> String {
 fn tasks_as(scene: &Scene, name: &str, words: &[&str]) -> String {
     let mut ringer = scene.ringer(&[&["tasks"], words].concat());
     let output = ringer.env("RINGER_TEAM", TEAM).env("RINGER_MEMBER", name).output().unwrap();
-    assert!(output.status.success(), "{}", scene::said(&output));
+    assert!(output.status.success(), "{}", said(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
