@@ -39,7 +39,8 @@ fn a_board_is_filled_worked_off_and_looked_at() {
             ringer.env("RINGER_MEMBER", member).env("RINGER_TEAM", "exo-root");
         }
         let who = member.map(|member| format!("RINGER_MEMBER={member} ")).unwrap_or_default();
-        log += &format!("$ {who}ringer tasks {}\n{}\n", arguments.join(" "), shown(&mut ringer));
+        let shown = shown(&mut ringer);
+        writeln!(log, "$ {who}ringer tasks {}\n{shown}", arguments.join(" ")).unwrap();
     };
     step(None, &["list"]);
     step(
