@@ -30,6 +30,8 @@ mod turn;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 pub use self::birth::NewTask;
 pub use self::change::TaskChange;
@@ -56,6 +58,14 @@ pub struct Changed {
     /// The tasks that waited for it, and now for nothing any more.
     pub unblocked: Vec<Task>,
 }
+
+/// What a change gave, or why it was refused.
+type Kept<T> = std::result::Result<T, TaskError>;
+
+/// After so long a change is looked at again, at most so often. The oldest Claude Code takes 0.1 to 0.4 ms from its
+/// look at a task to its write.
+const LOOK: Duration = Duration::from_millis(5);
+const LOOKS: u32 = 5;
 
 /// The board of a team.
 #[derive(Debug)]
@@ -212,8 +222,7 @@ impl<'a> Board<'a> {
         id: &str,
         decide: impl Fn(&Task) -> std::result::Result<Edits, TaskError>,
     ) -> Result<Changed> {
-        let path = self.path(id);
-        let done = edit::edit(&path, None, |text| {
+        let done = self.stays(id, |text| {
             let before = Task::parse(text)?;
             let edits = match decide(&before) {
                 Ok(edits) => edits,
@@ -229,7 +238,7 @@ impl<'a> Board<'a> {
             }
             Ok(Change::Write { text, sync: true, value: Ok((before, task)) })
         });
-        let (before, task) = self.gone(id, done)?.value?;
+        let (before, task) = self.gone(id, done)??;
         let unblocked = if task.is_completed() && !before.is_completed() {
             turn.unblocked(self, id)?
         } else {
@@ -244,17 +253,52 @@ impl<'a> Board<'a> {
         id: &str,
         change: impl Fn(&str) -> std::result::Result<String, crate::NotWhole>,
     ) -> Result<()> {
-        let done = edit::edit(&self.path(id), None, |text| {
+        let done = self.stays(id, |text| {
             let new = change(text)?;
             if new == text {
-                return Ok(Change::Keep(()));
+                return Ok(Change::Keep(Ok(())));
             }
-            Ok(Change::Write { text: new, sync: true, value: () })
+            Ok(Change::Write { text: new, sync: true, value: Ok(()) })
         });
         match self.gone(id, done) {
             Ok(_) | Err(Error::Task(TaskError::NotFound { .. })) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Changes a file, and sees to it that the change stays, though the oldest Claude Code writes tasks without a lock:
+    /// it may overwrite ours with what it had read before. So a moment later ours is made again on top of whatever was
+    /// written, which does nothing if that knew of it. What the change gave at first counts, unless it is refused by now.
+    fn stays<T>(
+        &self,
+        id: &str,
+        change: impl Fn(&str) -> std::result::Result<Change<Kept<T>>, crate::NotWhole>,
+    ) -> Result<Kept<T>> {
+        let path = self.path(id);
+        let first = edit::edit(&path, None, &change)?;
+        let (value, mut swap) = (first.value, first.swap);
+        if !self.has_unlocked_writers() {
+            return Ok(value);
+        }
+        for _ in 0..LOOKS {
+            let Some(last) = &mut swap else { break };
+            thread::sleep(LOOK);
+            if !last.new.is_at(&path) || last.new.overwritten().is_none() {
+                break;
+            }
+            let again = edit::edit(&path, None, &change)?;
+            if let Err(refusal) = again.value {
+                return Ok(Err(refusal));
+            }
+            swap = again.swap;
+        }
+        Ok(value)
+    }
+
+    /// Whether the lead may be a Claude Code that takes no lock to change a task. Those that make a team for every
+    /// session all do.
+    fn has_unlocked_writers(&self) -> bool {
+        !self.team.is_own() && !self.team.dir_name().starts_with("session-")
     }
 
     fn gone<T>(&self, id: &str, done: Result<T>) -> Result<T> {

@@ -355,6 +355,40 @@ fn a_team_that_is_gone_gets_no_board() {
 }
 
 #[test]
+fn a_writer_that_takes_no_lock_does_not_undo_a_change() {
+    use std::sync::mpsc;
+    for (theirs, claimed) in
+        [("\"subject\": \"theirs\"", true), ("\"subject\": \"s\", \"owner\": \"b\"", false)]
+    {
+        let place = Place::new(&["a", "b"]);
+        place.make("s", &[]);
+        let path = place.file("1.json");
+        let (ready, go) = mpsc::channel();
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // It has read the task, and writes when somebody else has changed it meanwhile.
+                let stale = place.text("1.json");
+                ready.send(()).unwrap();
+                while fs::read_to_string(&path).unwrap() == stale {
+                    std::hint::spin_loop();
+                }
+                place.put("1.json", &stale.replace("\"subject\": \"s\"", theirs));
+            });
+            go.recv().unwrap();
+            place.team.board().claim("1", &member("a"), "a")
+        });
+        let task = place.task("1");
+        if claimed {
+            outcome.unwrap();
+            assert_eq!((task.owner.as_deref(), task.subject.as_str()), (Some("a"), "theirs"));
+        } else {
+            assert_eq!(said(outcome).0, "conflict");
+            assert_eq!(task.owner.as_deref(), Some("b"));
+        }
+    }
+}
+
+#[test]
 fn one_of_many_that_claim_at_once_gets_it() {
     let names: Vec<String> = (0..8).map(|n| format!("w{n}")).collect();
     let place = Place::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
