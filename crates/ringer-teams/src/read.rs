@@ -15,6 +15,10 @@ use crate::json::NotWhole;
 /// microseconds; the rest is for a machine under load.
 pub(crate) const TORN: Duration = Duration::from_secs(1);
 
+/// How long an empty file has to stay empty, however old it says it is: ext4 takes the text away first and sets the
+/// time later, after a wait for its journal.
+const EMPTIED: Duration = Duration::from_millis(200);
+
 /// No file of a team is that large; one that is was put there to fill our memory.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
@@ -72,11 +76,44 @@ pub(crate) fn wait_for_whole(
     since: &mut Option<Instant>,
 ) -> Result<()> {
     let waited = since.get_or_insert_with(Instant::now).elapsed();
-    let modified = fs::metadata(path).and_then(|meta| meta.modified());
-    let untouched = modified.ok().and_then(|m| m.elapsed().ok()).unwrap_or_default();
-    if waited > TORN || untouched > TORN {
+    let meta = fs::metadata(path).ok();
+    let modified = meta.as_ref().and_then(|meta| meta.modified().ok());
+    let untouched = modified.and_then(|m| m.elapsed().ok()).unwrap_or_default();
+    let settled = waited > EMPTIED || meta.is_some_and(|meta| meta.len() > 0);
+    if waited > TORN || (untouched > TORN && settled) {
         return Err(Error::Unreadable { path: path.into(), why: why.0.clone() });
     }
     thread::sleep((waited / 4).clamp(Duration::from_micros(200), Duration::from_millis(50)));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ringer_testkit::put;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_file_that_is_just_being_emptied_is_read_again_though_its_time_is_old() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1.json");
+        put(&path, "");
+        let old = SystemTime::now() - TORN * 5;
+        File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        let parse = |text: &str| match text {
+            "" => Err(NotWhole("it is empty".into())),
+            text => Ok(text.to_owned()),
+        };
+        let started = Instant::now();
+        assert_eq!(read_whole(&path, parse).unwrap_err().code(), "unreadable");
+        assert!(started.elapsed() < TORN, "nobody touches it");
+
+        let later = path.clone();
+        let writer = thread::spawn(move || {
+            thread::sleep(EMPTIED / 4);
+            put(&later, "whole");
+        });
+        assert_eq!(read_whole(&path, parse).unwrap().as_deref(), Some("whole"));
+        writer.join().unwrap();
+    }
 }
