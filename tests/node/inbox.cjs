@@ -61,4 +61,4 @@ async function append(inbox, how, entry, keep = Infinity) {
   return true;
 }
 
-module.exports = { append, sleep };
+module.exports = { append, lock, sleep };

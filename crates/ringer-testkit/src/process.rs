@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,11 @@ impl Running {
     /// Its input, once, if that is a pipe.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.0.as_mut().and_then(|child| child.stdin.take())
+    }
+
+    /// Its output, once, if that is a pipe.
+    pub fn stdout(&mut self) -> Option<ChildStdout> {
+        self.0.as_mut().and_then(|child| child.stdout.take())
     }
 
     /// Kills it with SIGKILL and waits until it is gone; whether it had ended well before.
