@@ -196,14 +196,14 @@ impl Worker<'_> {
     /// Does something as the lead, with tasks that anybody may have.
     fn leads(&mut self) {
         match self.dice.below(8) {
-            0..4 => {
+            0..3 => {
                 let (task, mark) = (1 + self.dice.below(TASKS), format!("lead-{}", self.text()));
                 let meta = format!("{mark}=true");
                 let answer = self.lead("mark", &["update", &task.to_string(), "--meta", &meta]);
                 assert!(answer.is_ok(), "{answer:?}");
                 self.book.marks.push((task, mark));
             }
-            4..7 => self.links(),
+            3..6 => self.links(),
             _ => {
                 let on = (1 + self.dice.below(TASKS)).to_string();
                 let answer =

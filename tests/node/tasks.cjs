@@ -87,6 +87,8 @@ async function create(number) {
   await fs.promises.writeFile(file, '', { flag: 'a' });
   await locked(file, async () => {
     const id = Math.max(...ids()) + 1;
+    // A busy program takes its time here, and nobody else may take the number meanwhile.
+    await sleep(below(10));
     const subject = `${tag} made it ${number}`;
     const task = { id: `${id}`, subject, description: '', status: 'pending', blocks: [], blockedBy: [] };
     await write(id, task);
