@@ -91,7 +91,7 @@ impl Rules<'_> {
         if task.is_active() || task.owner.as_ref().is_some_and(|owner| owner != who) {
             return Err(TaskError::Conflict { id: task.id.clone(), owner: task.owner.clone() });
         }
-        self.can_start(task, Some(who), &self.tasks.waits())?;
+        self.can_start(task, Some(who), self.tasks.waits())?;
         edits.set("status", TaskStatus::InProgress.as_str());
         if !task.is_owned_by(who) {
             edits.set("owner", who);
@@ -176,7 +176,7 @@ impl Rules<'_> {
             for blocker in &change.add_blocked_by {
                 waits.add(&task.id, blocker);
             }
-            self.can_start(task, who, &waits)?;
+            self.can_start(task, who, waits)?;
         } else if task.is_active() && !completes && owner.is_some() {
             self.is_free(task, who)?;
         }
@@ -210,8 +210,12 @@ impl Rules<'_> {
         }
     }
 
-    fn can_start(&self, task: &Task, who: Option<&str>, waits: &Waits<'_>) -> Decision<()> {
+    fn can_start(&self, task: &Task, who: Option<&str>, mut waits: Waits<'_>) -> Decision<()> {
         self.is_free(task, who)?;
+        // Claude Code may have made it wait for another since all of the board was read.
+        for blocker in &task.blocked_by {
+            waits.add(&task.id, blocker);
+        }
         let by = waits.blockers(&task.id);
         if by.is_empty() { Ok(()) } else { Err(TaskError::Blocked { id: task.id.clone(), by }) }
     }
@@ -311,4 +315,27 @@ fn is_below(path: &str) -> bool {
     use std::path::{Component, Path};
     let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     !path.trim().is_empty() && Path::new(path).components().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_task_has_come_to_wait_for_since_the_board_was_read_counts() {
+        let task = |id: u32, more: &str| {
+            let text = format!(r#"{{"id": "{id}", "subject": "s", "status": "pending"{more}}}"#);
+            Task::parse(&text).unwrap()
+        };
+        let tasks = Tasks { found: vec![task(1, ""), task(2, "")], ..Tasks::default() };
+        let rules = Rules { tasks: &tasks, team: "exo".to_owned() };
+        let now = task(2, r#", "blockedBy": ["1"]"#);
+        let me = Actor::Member("w".to_owned());
+        let by = vec!["1".to_owned()];
+        let refusal = Some(TaskError::Blocked { id: "2".to_owned(), by });
+        assert_eq!(rules.claim(&now, &me, "w").err(), refusal);
+        let start = TaskChange { status: Some(TaskStatus::InProgress), ..TaskChange::default() };
+        assert_eq!(rules.change(&now, &me, &start).err(), refusal);
+        assert!(rules.claim(&task(2, ""), &me, "w").is_ok());
+    }
 }
