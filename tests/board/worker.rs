@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ringer_testkit::World;
+use serde_json::Value;
 
 use crate::hands::{Answer, Deed, Hands, answer_of};
 use crate::{KNOT, TASKS, TEAM, read_task};
@@ -132,7 +133,10 @@ impl Worker<'_> {
         let mut won = Vec::new();
         for (task, answer) in ids.iter().zip(&answers) {
             match answer {
-                Ok(_) => won.push(*task),
+                Ok(answer) => {
+                    waits_for_nothing(&answer["task"]);
+                    won.push(*task);
+                }
                 Err(code) => self.accepts_refusal(*task, code, ids.len() > 1),
             }
         }
@@ -231,7 +235,7 @@ impl Worker<'_> {
     /// Looks at once: whoever changes the board next would add a side that is missing.
     fn is_linked(&mut self, one: &str, other: &str) {
         let (waits, on) = (read_task(self.world, one), read_task(self.world, other));
-        let says = |task: &serde_json::Value, list: &str, id: &str| {
+        let says = |task: &Value, list: &str, id: &str| {
             task[list].as_array().unwrap().iter().any(|item| item == id)
         };
         assert!(says(&waits, "blockedBy", other) && says(&on, "blocks", one), "{waits}\n{on}");
@@ -247,4 +251,12 @@ impl Worker<'_> {
         self.book.count(what, &answer);
         answer
     }
+}
+
+/// Whether all was completed that the task said it waits for when it was claimed. What was added since is in its list of
+/// open ones alone.
+fn waits_for_nothing(task: &Value) {
+    let open = task["waits_for"].as_array().unwrap();
+    let waited = task["blocked_by"].as_array().unwrap();
+    assert!(!waited.iter().any(|id| open.contains(id)), "it was blocked: {task}");
 }
