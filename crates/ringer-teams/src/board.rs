@@ -26,22 +26,20 @@ mod change;
 mod error;
 mod rules;
 mod turn;
+mod write;
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 pub use self::birth::NewTask;
 pub use self::change::TaskChange;
 pub use self::error::TaskError;
 pub use self::rules::{Actor, DESCRIPTION_LIMIT, SUBJECT_LIMIT, TASKS_LIMIT};
 
-use self::change::{Edits, link, unlink};
+use self::change::Edits;
 use self::rules::Rules;
 use self::turn::Turn;
-use crate::edit::{self, Change};
 use crate::error::{Error, Result};
 use crate::lock::DirLock;
 use crate::task::{Task, TaskStatus};
@@ -58,14 +56,6 @@ pub struct Changed {
     /// The tasks that waited for it, and now for nothing any more.
     pub unblocked: Vec<Task>,
 }
-
-/// What a change gave, or why it was refused.
-type Kept<T> = std::result::Result<T, TaskError>;
-
-/// After so long a change is looked at again, at most so often. The oldest Claude Code takes 0.1 to 0.4 ms from its
-/// look at a task to its write.
-const LOOK: Duration = Duration::from_millis(5);
-const LOOKS: u32 = 5;
 
 /// The board of a team.
 #[derive(Debug)]
@@ -97,10 +87,10 @@ impl<'a> Board<'a> {
         rules.check_new(new)?;
         let task = birth::create(self, new)?;
         for other in &new.blocked_by {
-            self.relink(other, |text| link(text, "blocks", &task.id))?;
+            self.relink(other, &Edits::blocks(&task.id))?;
         }
         for other in &new.blocks {
-            self.relink(other, |text| link(text, "blockedBy", &task.id))?;
+            self.relink(other, &Edits::blocked_by(&task.id))?;
         }
         Ok(task)
     }
@@ -127,10 +117,10 @@ impl<'a> Board<'a> {
         rules.no_circle(&id, change)?;
         let changed = self.edit(&turn, &id, |task| rules.change(task, by, change))?;
         for other in &change.add_blocked_by {
-            self.relink(other, |text| link(text, "blocks", &id))?;
+            self.relink(other, &Edits::blocks(&id))?;
         }
         for other in &change.add_blocks {
-            self.relink(other, |text| link(text, "blockedBy", &id))?;
+            self.relink(other, &Edits::blocked_by(&id))?;
         }
         Ok(changed)
     }
@@ -168,7 +158,7 @@ impl<'a> Board<'a> {
         }
         for other in turn.tasks.found.iter().filter(|other| other.id != id) {
             if other.blocks.contains(&id) || other.blocked_by.contains(&id) {
-                self.relink(&other.id, |text| unlink(text, &id))?;
+                self.relink(&other.id, &Edits::unlinks(&id))?;
             }
         }
         let unblocked = turn.unblocked(self, &id)?;
@@ -222,23 +212,7 @@ impl<'a> Board<'a> {
         id: &str,
         decide: impl Fn(&Task) -> std::result::Result<Edits, TaskError>,
     ) -> Result<Changed> {
-        let done = self.stays(id, |text| {
-            let before = Task::parse(text)?;
-            let edits = match decide(&before) {
-                Ok(edits) => edits,
-                Err(refusal) => return Ok(Change::Keep(Err(refusal))),
-            };
-            let text = edits.apply(text)?;
-            let task = Task::parse(&text)?;
-            if task == before {
-                return Ok(Change::Keep(Ok((before, task))));
-            }
-            if let Err(refusal) = rules::check_growth(&before, &task) {
-                return Ok(Change::Keep(Err(refusal)));
-            }
-            Ok(Change::Write { text, sync: true, value: Ok((before, task)) })
-        });
-        let (before, task) = self.gone(id, done)??;
+        let (before, task) = self.gone(id, write::write(self, id, decide))??;
         let unblocked = if task.is_completed() && !before.is_completed() {
             turn.unblocked(self, id)?
         } else {
@@ -248,57 +222,11 @@ impl<'a> Board<'a> {
     }
 
     /// Changes what another task says of its dependencies. If that is gone, there is nothing to say.
-    fn relink(
-        &self,
-        id: &str,
-        change: impl Fn(&str) -> std::result::Result<String, crate::NotWhole>,
-    ) -> Result<()> {
-        let done = self.stays(id, |text| {
-            let new = change(text)?;
-            if new == text {
-                return Ok(Change::Keep(Ok(())));
-            }
-            Ok(Change::Write { text: new, sync: true, value: Ok(()) })
-        });
-        match self.gone(id, done) {
+    fn relink(&self, id: &str, edits: &Edits) -> Result<()> {
+        match self.gone(id, write::write(self, id, |_| Ok(edits.clone()))) {
             Ok(_) | Err(Error::Task(TaskError::NotFound { .. })) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-
-    /// Changes a file, and sees to it that the change stays, though the oldest Claude Code writes tasks without a lock:
-    /// it may overwrite ours with what it had read before. So a moment later ours is made again on top of whatever was
-    /// written, which does nothing if that knew of it. What the change gave at first counts, unless it is refused by now.
-    fn stays<T>(
-        &self,
-        id: &str,
-        change: impl Fn(&str) -> std::result::Result<Change<Kept<T>>, crate::NotWhole>,
-    ) -> Result<Kept<T>> {
-        let path = self.path(id);
-        let first = edit::edit(&path, None, &change)?;
-        let (value, mut swap) = (first.value, first.swap);
-        if !self.has_unlocked_writers() {
-            return Ok(value);
-        }
-        for _ in 0..LOOKS {
-            let Some(last) = &mut swap else { break };
-            thread::sleep(LOOK);
-            if !last.new.is_at(&path) || last.new.overwritten().is_none() {
-                break;
-            }
-            let again = edit::edit(&path, None, &change)?;
-            if let Err(refusal) = again.value {
-                return Ok(Err(refusal));
-            }
-            swap = again.swap;
-        }
-        Ok(value)
-    }
-
-    /// Whether the lead may be a Claude Code that takes no lock to change a task. Those that make a team for every
-    /// session all do.
-    fn has_unlocked_writers(&self) -> bool {
-        !self.team.is_own() && !self.team.dir_name().starts_with("session-")
     }
 
     fn gone<T>(&self, id: &str, done: Result<T>) -> Result<T> {

@@ -41,16 +41,33 @@ impl TaskChange {
 }
 
 /// What is to be written into one file.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Edits {
     /// Fields with their new text; without, they go.
     pub(super) fields: Vec<(&'static str, Option<String>)>,
     pub(super) metadata: Map<String, Value>,
     pub(super) blocks: Vec<String>,
     pub(super) blocked_by: Vec<String>,
+    /// A number that goes from both lists.
+    unlinks: Option<String>,
 }
 
 impl Edits {
+    /// Another task waits for this one.
+    pub(super) fn blocks(id: &str) -> Self {
+        Self { blocks: vec![id.to_owned()], ..Self::default() }
+    }
+
+    /// This one waits for another task.
+    pub(super) fn blocked_by(id: &str) -> Self {
+        Self { blocked_by: vec![id.to_owned()], ..Self::default() }
+    }
+
+    /// This one has nothing to do with another task any more.
+    pub(super) fn unlinks(id: &str) -> Self {
+        Self { unlinks: Some(id.to_owned()), ..Self::default() }
+    }
+
     pub(super) fn set(&mut self, key: &'static str, value: &str) {
         self.fields.push((key, Some(quoted(value))));
     }
@@ -63,6 +80,9 @@ impl Edits {
                 Some(value) => object.with_at(key, value, 1),
                 None => object.without(key),
             };
+        }
+        if let Some(id) = &self.unlinks {
+            text = unlink(&text, id)?;
         }
         for id in &self.blocks {
             text = link(&text, "blocks", id)?;
@@ -86,10 +106,37 @@ impl Edits {
         }
         Ok(object.with_at("metadata", &facts, 1))
     }
+
+    /// Whether something of this is in the task again as it was before. What was changed further is not undone.
+    pub(super) fn is_undone(&self, before: &str, now: &str) -> bool {
+        let (Ok(before), Ok(now)) = (Object::parse(before), Object::parse(now)) else {
+            return false;
+        };
+        let field = |(key, wanted): &(&str, Option<String>)| {
+            let now = now.get(key);
+            now == before.get(key) && now != wanted.as_deref()
+        };
+        let facts = |task: &Object<'_>| -> Map<String, Value> {
+            let text = task.get("metadata");
+            text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+        };
+        let (facts_before, facts_now) = (facts(&before), facts(&now));
+        let fact = |(key, wanted): (&String, &Value)| {
+            let now = facts_now.get(key);
+            now == facts_before.get(key) && now.unwrap_or(&Value::Null) != wanted
+        };
+        let (blocks, blocked_by) = (now.strings("blocks"), now.strings("blockedBy"));
+        let is_linked = |id: &String| blocks.contains(id) || blocked_by.contains(id);
+        self.fields.iter().any(field)
+            || self.metadata.iter().any(fact)
+            || self.blocks.iter().any(|id| !blocks.contains(id))
+            || self.blocked_by.iter().any(|id| !blocked_by.contains(id))
+            || self.unlinks.as_ref().is_some_and(is_linked)
+    }
 }
 
 /// The text with a number in one of its lists.
-pub(super) fn link(text: &str, list: &str, id: &str) -> Result<String, NotWhole> {
+fn link(text: &str, list: &str, id: &str) -> Result<String, NotWhole> {
     let object = Object::parse(text)?;
     if object.strings(list).iter().any(|other| other == id) {
         return Ok(text.to_owned());
@@ -101,7 +148,7 @@ pub(super) fn link(text: &str, list: &str, id: &str) -> Result<String, NotWhole>
 }
 
 /// The text with a number in none of its lists.
-pub(super) fn unlink(text: &str, id: &str) -> Result<String, NotWhole> {
+fn unlink(text: &str, id: &str) -> Result<String, NotWhole> {
     let mut text = text.to_owned();
     for list in ["blocks", "blockedBy"] {
         let object = Object::parse(&text)?;
@@ -137,6 +184,30 @@ mod tests {
         let back = Edits { fields: vec![("owner", None)], ..Edits::default() };
         assert!(!back.apply(wanted).unwrap().contains("owner"));
         assert_eq!(Edits::default().apply(TASK).unwrap(), TASK);
+    }
+
+    #[test]
+    fn what_is_as_it_was_before_is_undone_and_what_was_changed_further_is_not() {
+        let mut edits = Edits { fields: vec![("owner", None)], ..Edits::blocks("2") };
+        edits.set("status", "pending");
+        edits.metadata = json!({"a": 2, "b": null}).as_object().unwrap().clone();
+        let before = r#"{"status": "in_progress", "owner": "w", "blocks": [], "metadata": {"a": 1, "b": 1}}"#;
+        let after = edits.apply(before).unwrap();
+        assert!(!edits.is_undone(before, &after));
+        assert!(edits.is_undone(before, before));
+        for (from, to, undone) in [
+            ("\"pending\"", "\"in_progress\"", true),
+            ("\"pending\"", "\"completed\"", false),
+            ("\"blocks\"", "\"owner\": \"w\", \"blocks\"", true),
+            ("\"blocks\"", "\"owner\": \"v\", \"blocks\"", false),
+            ("\"a\": 2", "\"a\": 1", true),
+            ("\"a\": 2", "\"a\": 3, \"c\": 1", false),
+            ("\"a\": 2", "\"a\": 2, \"b\": 1", true),
+            ("\"2\"", "\"3\"", true),
+        ] {
+            assert!(after.contains(from), "{after}");
+            assert_eq!(edits.is_undone(before, &after.replace(from, to)), undone, "{from} {to}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::Board;
 use super::birth::highest;
-use super::change::{link, unlink};
+use super::change::Edits;
 use crate::edit;
 use crate::error::{Error, Result};
 use crate::task::Task;
@@ -117,11 +117,10 @@ fn mend(board: &Board<'_>, tasks: &Tasks) -> bool {
         match (tasks.get(blocked), tasks.get(blocker)) {
             (Some(one), Some(other)) => {
                 if !one.blocked_by.iter().any(|id| id == blocker) {
-                    mended |=
-                        board.relink(blocked, |text| link(text, "blockedBy", blocker)).is_ok();
+                    mended |= board.relink(blocked, &Edits::blocked_by(blocker)).is_ok();
                 }
                 if !other.blocks.iter().any(|id| id == blocked) {
-                    mended |= board.relink(blocker, |text| link(text, "blocks", blocked)).is_ok();
+                    mended |= board.relink(blocker, &Edits::blocks(blocked)).is_ok();
                 }
             }
             (Some(there), None) | (None, Some(there)) => {
@@ -131,7 +130,7 @@ fn mend(board: &Board<'_>, tasks: &Tasks) -> bool {
                 // A number that was never given is somebody's plan, and what was made a moment ago is not gone.
                 let was_given = whole_number(gone).is_some_and(|number| number <= highest);
                 if was_given && !board.path(gone).exists() {
-                    mended |= board.relink(&there.id, |text| unlink(text, gone)).is_ok();
+                    mended |= board.relink(&there.id, &Edits::unlinks(gone)).is_ok();
                 }
             }
             (None, None) => {}
