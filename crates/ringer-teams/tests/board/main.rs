@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod laws;
+mod others;
 mod rules;
 
 use std::fs;
