@@ -43,11 +43,14 @@ pub(crate) fn read_whole<T>(
 pub(crate) fn open(path: &Path) -> Result<Option<(File, String)>> {
     let read = || -> io::Result<(File, String)> {
         // A link would be replaced by our rename, and may lead anywhere; a pipe would never end.
-        if !fs::symlink_metadata(path)?.is_file() {
+        let meta = fs::symlink_metadata(path)?;
+        if !meta.is_file() {
             return Err(io::Error::new(ErrorKind::PermissionDenied, "it is not a regular file"));
         }
         let file = File::open(path)?;
-        let mut bytes = Vec::new();
+        // Without room for all of it a file is read in many small pieces.
+        let room = usize::try_from(meta.len().min(LARGEST)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(room + 1);
         (&file).take(LARGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LARGEST {
             return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 256 MiB"));

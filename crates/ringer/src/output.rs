@@ -70,9 +70,11 @@ impl Output {
 
     /// Data for scripts, exactly as it is.
     pub(crate) fn data(self, value: &impl Serialize) -> io::Result<()> {
+        // Standard output by itself writes a kilobyte at a time.
+        let mut text = serde_json::to_string(value).map_err(io::Error::from)?;
+        text.push('\n');
         let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
-        writeln!(out)?;
+        out.write_all(text.as_bytes())?;
         out.flush()
     }
 
