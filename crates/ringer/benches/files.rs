@@ -1,5 +1,5 @@
-//! How long it takes to append to an inbox, how long the inbox is locked for it, and how `ringer
-//! send` compares to a Node program that does the same. Run with `just bench`.
+//! How long it takes to append to an inbox, how long the inbox is locked for it, how `ringer send`
+//! compares to a Node program that does the same, and `ringer tasks list` to jq. Run with `just bench`.
 //!
 //! Machines differ and are noisy: what counts is the ratio to the other program in the same run.
 
@@ -15,6 +15,7 @@ use ringer_testkit::{Running, World, command, node_with, put};
 
 const TEAM: &str = "bench";
 const MEMBER: &str = "rust-impl";
+const TASKS: usize = 1_000;
 
 fn main() {
     println!("append to an inbox (in this process)      p50       p99    locked p50  locked p99");
@@ -39,6 +40,19 @@ fn main() {
     println!("  ringer --version    {bare:>10.2?}   (starting a program at all)");
     let ratio = node.as_secs_f64() / ringer.as_secs_f64();
     println!("goal: under a tenth of the Node program's time: 1/{ratio:.1}, {}", met(ratio > 10.0));
+
+    let (table, json, jq) = lists();
+    println!();
+    println!("a board of {TASKS} tasks, the whole program (median of 41)");
+    println!("  ringer tasks list          {table:>10.2?}");
+    println!("  ringer tasks list --json   {json:>10.2?}");
+    println!("  jq -s . *.json             {jq:>10.2?}");
+    let slower = table.max(json);
+    let ratio = jq.as_secs_f64() / slower.as_secs_f64();
+    println!(
+        "goal: under 20 ms: {slower:.2?}, 1/{ratio:.1} of jq's time, {}",
+        met(slower < Duration::from_millis(20))
+    );
 }
 
 /// Appends `times` to an inbox of `entries`, and the times each took and held the lock.
@@ -82,6 +96,42 @@ fn whole_programs() -> (Duration, Duration, Duration) {
     }
     let median = |times| percentile(&sorted(times), 50);
     (median(ours), median(theirs), median(bare))
+}
+
+/// Medians of listing a board, as a table and for programs, and of jq with the same files.
+fn lists() -> (Duration, Duration, Duration) {
+    let world = World::new(env!("CARGO_BIN_EXE_ringer"));
+    world.team(TEAM);
+    let board = world.claude().join("tasks").join(TEAM);
+    std::fs::create_dir_all(&board).expect("a board");
+    for id in 1..=TASKS {
+        put(&board.join(format!("{id}.json")), &task(id));
+    }
+    let (mut table, mut json, mut jq) = (Vec::new(), Vec::new(), Vec::new());
+    let list = ["tasks", "list", "--team", TEAM];
+    for _ in 0..41 {
+        table.push(run(world.ringer().args(list)));
+        json.push(run(world.ringer().args(list).arg("--json")));
+        let files = (1..=TASKS).map(|id| format!("{id}.json"));
+        jq.push(run(command("jq").args(["-s", "."]).args(files).current_dir(&board)));
+    }
+    let median = |times| percentile(&sorted(times), 50);
+    (median(table), median(json), median(jq))
+}
+
+/// A task as Claude Code writes it. Every fifth waits for the one before it.
+fn task(id: usize) -> String {
+    let waits = |id: usize| id.is_multiple_of(5);
+    let others = |is_one: bool, other: usize| {
+        if is_one { format!("[\n    \"{other}\"\n  ]") } else { "[]".to_owned() }
+    };
+    let status = ["pending", "in_progress", "completed"][id % 3];
+    format!(
+        "{{\n  \"id\": \"{id}\",\n  \"subject\": \"Mend the {id}th thing that is broken\",\n  \"description\": \"{}\",\n  \"activeForm\": \"Mending the {id}th thing\",\n  \"owner\": \"{MEMBER}\",\n  \"status\": \"{status}\",\n  \"blocks\": {},\n  \"blockedBy\": {},\n  \"metadata\": {{\n    \"priority\": 1\n  }}\n}}",
+        "word ".repeat(40),
+        others(waits(id + 1), id + 1),
+        others(waits(id), id.saturating_sub(1)),
+    )
 }
 
 fn run(command: &mut Command) -> Duration {
