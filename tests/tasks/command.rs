@@ -57,7 +57,7 @@ fn a_board_is_filled_worked_off_and_looked_at() {
             "2",
         ],
     );
-    step(None, &["create", "-s", "Write\u{1b}[31m docs", "--blocked-by", "1", "--owner", "cod"]);
+    step(None, &["create", "-s", "Write \u{202e}docs", "--blocked-by", "1", "--owner", "cod"]);
     step(None, &["list"]);
     step(Some("cod"), &["claim", "2"]);
     step(Some("cod"), &["claim", "1"]);
@@ -71,6 +71,10 @@ fn a_board_is_filled_worked_off_and_looked_at() {
     step(None, &["update", "1", "--status", "done"]);
     step(None, &["update", "1"]);
     step(None, &["update", "1", "--meta", "x"]);
+    step(None, &["update", "1", "--description", "-", "--result", "-"]);
+    step(None, &["create", "-s", "a\u{1b}[31mb"]);
+    step(None, &["create", "-s", "a", "--priority", "highest"]);
+    step(None, &["--owner", "gem", "get", "1"]);
     step(None, &["update", "1", "--owner", "nobody"]);
     step(
         Some("gem"),
@@ -137,7 +141,7 @@ fn scripts_get_the_codes_of_the_board() {
             ("allowed", json!(["pending", "in_progress", "completed", "deleted"])),
         ),
         (&["release", "1", "--as", "team-lead"], "permission_denied", ("hint", json!(null))),
-        (&["update", "1", "--priority", "3"], "invalid_task", ("hint", json!(null))),
+        (&["update", "1", "--meta", "priority=3"], "invalid_task", ("hint", json!(null))),
         (&["create", "-s", &"x".repeat(201)], "too_large", ("limit", json!(200))),
     ] {
         let answer = json(&world, &[&["tasks"], words].concat());

@@ -132,7 +132,8 @@ impl Desk {
     pub fn claim(&self, id: &str, who: Option<&str>) -> Result<Done> {
         let who = who.unwrap_or(&self.name);
         let changed = self.team.board().claim(id, &self.actor, who)?;
-        let is_new = changed.before.status != changed.task.status;
+        // Who had it before has been told already.
+        let is_new = !changed.before.is_owned_by(who);
         let mut done = Done::of(changed);
         if is_new {
             self.assigned(&mut done, who);
@@ -146,7 +147,8 @@ impl Desk {
         let mut done = Done::of(self.team.board().change(id, &self.actor, &change)?);
         let (before, task) = (done.changed.before.clone(), done.changed.task.clone());
         // Also to one who has it already: whoever asks for that may know that the first word got lost.
-        if let Some(owner) = change.owner.as_deref().filter(|_| task.is_open()) {
+        let given = change.owner.is_some() || task.owner != before.owner;
+        if let Some(owner) = task.owner.as_deref().filter(|_| given && task.is_open()) {
             self.assigned(&mut done, owner);
         }
         self.lost(&mut done);
@@ -225,11 +227,14 @@ impl Desk {
     fn freed(&self, done: &mut Done) {
         let (unblocked, by) = (done.changed.unblocked.clone(), done.changed.task.clone());
         let noted = freed::note(&self.state, &self.team, &unblocked, |task, owner| {
-            self.tell(done, owner, |from| Word::freed(task, Some(&by), owner, from))
+            let since = Some(&by).filter(|by| by.id != task.id);
+            self.tell(done, owner, |from| Word::freed(task, since, owner, from))
         });
-        // The task is changed, whoever knows of it.
-        if let Err(error) = noted {
-            done.untold.push(("everybody".to_owned(), one_line(&error)));
+        match noted {
+            // A daemon was faster.
+            Ok(told) => done.told.extend(told),
+            // The task is changed, whoever knows of it.
+            Err(error) => done.untold.push(("everybody".to_owned(), one_line(&error))),
         }
     }
 

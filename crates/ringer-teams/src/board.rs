@@ -103,6 +103,7 @@ impl<'a> Board<'a> {
         let change = &TaskChange {
             add_blocks: task_ids(&change.add_blocks),
             add_blocked_by: task_ids(&change.add_blocked_by),
+            remove_blocked_by: task_ids(&change.remove_blocked_by),
             ..change.clone()
         };
         change.check()?;
@@ -115,12 +116,21 @@ impl<'a> Board<'a> {
         rules.exist(&change.add_blocks)?;
         rules.exist(&change.add_blocked_by)?;
         rules.no_circle(&id, change)?;
-        let changed = self.edit(&turn, &id, |task| rules.change(task, by, change))?;
+        let mut changed = self.edit(&turn, &id, |task| rules.change(task, by, change))?;
+        for other in &change.remove_blocked_by {
+            self.relink(other, &Edits::unlinks(&id))?;
+        }
         for other in &change.add_blocked_by {
             self.relink(other, &Edits::blocks(&id))?;
         }
         for other in &change.add_blocks {
             self.relink(other, &Edits::blocked_by(&id))?;
+        }
+        // It may have been all that stood in its way.
+        let was_blocked = !turn.tasks.waits().blockers(&id).is_empty();
+        if was_blocked && !change.remove_blocked_by.is_empty() && changed.task.is_open() {
+            let is_blocked = !self.team.tasks()?.waits().blockers(&id).is_empty();
+            changed.unblocked.extend((!is_blocked).then(|| changed.task.clone()));
         }
         Ok(changed)
     }
@@ -182,7 +192,8 @@ impl<'a> Board<'a> {
     }
 
     fn rules<'t>(&self, tasks: &'t Tasks) -> Rules<'t> {
-        Rules { tasks, team: self.team.name().to_owned() }
+        let lead = self.team.config.lead().map(|lead| lead.name.clone());
+        Rules { tasks, team: self.team.name().to_owned(), lead }
     }
 
     /// The number of a task that is there, from what somebody has called it.
@@ -194,7 +205,10 @@ impl<'a> Board<'a> {
         let path = self.path(plain);
         for (broken, error) in &tasks.broken {
             if *broken == path {
-                let why = error.to_string();
+                let why = match error {
+                    Error::Unreadable { why, .. } => why.clone(),
+                    other => other.to_string(),
+                };
                 return Err(Error::Unreadable { path, why });
             }
         }

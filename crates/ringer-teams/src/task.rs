@@ -200,5 +200,10 @@ fn text(facts: &Map<String, Value>, key: &str) -> Option<String> {
 
 /// Where the whole of what came of a task belongs, in the directory that its owner works in.
 pub fn deliverable_path(id: &str, subject: &str) -> String {
-    format!(".ringer/tasks/{id}-{}.md", slug(subject))
+    let name = if subject.contains(|c: char| c.is_ascii_alphanumeric()) {
+        slug(subject)
+    } else {
+        "task".to_owned()
+    };
+    format!(".ringer/tasks/{id}-{name}.md")
 }

@@ -100,6 +100,12 @@ impl Waits<'_> {
         self.on.entry(waiting.to_owned()).or_default().insert(blocker.to_owned());
     }
 
+    pub(crate) fn remove(&mut self, waiting: &str, blocker: &str) {
+        if let Some(on) = self.on.get_mut(waiting) {
+            on.remove(blocker);
+        }
+    }
+
     /// Every dependency: who waits, and for whom.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = self.on.iter();
@@ -112,7 +118,9 @@ impl Waits<'_> {
         let is_done = |blocker: &&String| {
             self.tasks.get(blocker).is_some_and(|task| task.is_completed() || task.is_deleted())
         };
-        let on = self.on.get(id).into_iter().flatten();
+        // What is done waits for nothing, whatever it says.
+        let is_open = self.tasks.get(id).is_none_or(|task| !task.is_completed());
+        let on = self.on.get(id).filter(|_| is_open).into_iter().flatten();
         let mut open: Vec<String> = on.filter(|blocker| !is_done(blocker)).cloned().collect();
         open.sort_by_key(|id| numeral(id));
         open

@@ -21,14 +21,14 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse_from(words()) {
         Ok(cli) => cli,
         // Scripts that ask for JSON get it for their own mistakes too.
-        Err(error) if error.use_stderr() && std::env::args().any(|arg| arg == "--json") => {
+        Err(error) if error.use_stderr() && std::env::args_os().any(|arg| arg == "--json") => {
             let text = error.to_string();
             let message =
                 text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
             return Failure::usage(message).report(true);
         }
         // To Claude Code, a hook that ends with 2 has something to say to the model.
-        Err(error) if error.use_stderr() && std::env::args().any(|arg| arg == "hook") => {
+        Err(error) if error.use_stderr() && std::env::args_os().any(|arg| arg == "hook") => {
             error.print().ok();
             return ExitCode::FAILURE;
         }

@@ -55,10 +55,21 @@ impl Output {
         rows: &[[String; N]],
         styles: &[&str],
     ) -> io::Result<()> {
+        self.table_cut(headings, rows, styles, usize::MAX)
+    }
+
+    /// The same, with no line wider than the terminal.
+    pub(crate) fn table_cut<const N: usize>(
+        self,
+        headings: [&str; N],
+        rows: &[[String; N]],
+        styles: &[&str],
+        columns: usize,
+    ) -> io::Result<()> {
         let (head, rows) = table(headings, rows);
-        self.styled(BOLD, &head)?;
+        self.styled(BOLD, &cut(&head, columns))?;
         let styles = styles.iter().copied().chain(std::iter::repeat(""));
-        rows.iter().zip(styles).try_for_each(|(row, style)| self.styled(style, row))
+        rows.iter().zip(styles).try_for_each(|(row, style)| self.styled(style, &cut(row, columns)))
     }
 
     /// An empty screen, to draw on anew.
@@ -126,15 +137,19 @@ pub(crate) fn clean(text: &str) -> String {
 /// [`clean`], on one line and of bounded width.
 pub(crate) fn cell(text: &str) -> String {
     const WIDEST: usize = 60;
-    let text = clean(text).replace(['\n', '\t'], " ");
-    if text.width() <= WIDEST {
-        return text;
+    cut(&clean(text).replace(['\n', '\t'], " "), WIDEST)
+}
+
+/// As much of a line as is so wide.
+pub(crate) fn cut(text: &str, widest: usize) -> String {
+    if text.width() <= widest {
+        return text.to_owned();
     }
     let mut cut = String::new();
     let mut width = 1;
     for c in text.chars() {
         width += c.width().unwrap_or(0);
-        if width > WIDEST {
+        if width > widest {
             break;
         }
         cut.push(c);

@@ -39,28 +39,32 @@ struct Board {
 type Boards = BTreeMap<String, Board>;
 
 /// Notes that these tasks were freed just now, and lets `tell` say so to each one's owner, unless somebody has. It
-/// answers whether the owner knows.
+/// answers whether the owner knows. Who was told by somebody else.
 pub(super) fn note(
     state: &StateDir,
     team: &Team,
     tasks: &[Task],
     mut tell: impl FnMut(&Task, &str) -> bool,
-) -> Result<()> {
+) -> Result<Vec<String>> {
+    let mut told_already = Vec::new();
     if tasks.iter().all(|task| task.owner.is_none()) {
-        return Ok(());
+        return Ok(told_already);
     }
     state.edit(FILE, |boards: &mut Boards| {
         let known = board_of(boards, team);
         for task in tasks {
             let Some(owner) = task.owner.as_deref() else { continue };
             let told = Known::Told(task.blocked_by.clone());
-            if known.get(&task.id) != Some(&told) {
+            if known.get(&task.id) == Some(&told) {
+                told_already.push(owner.to_owned());
+            } else {
                 let is_told = tell(task, owner);
                 known.insert(task.id.clone(), if is_told { told } else { Known::Waits });
             }
         }
         Ok(())
-    })
+    })?;
+    Ok(told_already)
 }
 
 /// Looks at a board that somebody has changed: which tasks of workers of ours wait, and which do not any more. Their

@@ -105,8 +105,10 @@ impl Word {
             (Some(other), _) => format!("it is {other}'s now"),
             (None, _) => "it was given back".to_owned(),
         };
-        let text =
-            format!("Task {} is not yours to do any more: {what}. Leave it be.", before.title());
+        let text = format!(
+            "Task {} is not yours to do any more: {what}. Leave it, unless it is yours again since.",
+            before.title()
+        );
         Self::new(by, owner, text, format!("task {} is not yours", before.id))
     }
 

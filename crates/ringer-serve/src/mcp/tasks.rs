@@ -47,6 +47,7 @@ struct CreateTask {
     owner: Option<String>,
     /// 0 normal, 1 high, 2 urgent.
     #[serde(default)]
+    #[schemars(range(max = 2))]
     priority: Option<u64>,
     /// Numbers of tasks that have to be completed first.
     #[serde(default, deserialize_with = "numbers")]

@@ -28,6 +28,8 @@ pub struct TaskChange {
     pub add_blocks: Vec<String>,
     /// Tasks that it waits for from now on.
     pub add_blocked_by: Vec<String>,
+    /// Tasks that it does not wait for any more.
+    pub remove_blocked_by: Vec<String>,
 }
 
 impl TaskChange {
@@ -48,8 +50,8 @@ pub(super) struct Edits {
     pub(super) metadata: Map<String, Value>,
     pub(super) blocks: Vec<String>,
     pub(super) blocked_by: Vec<String>,
-    /// A number that goes from both lists.
-    unlinks: Option<String>,
+    /// Numbers that go from both lists.
+    pub(super) unlinks: Vec<String>,
 }
 
 impl Edits {
@@ -65,7 +67,7 @@ impl Edits {
 
     /// This one has nothing to do with another task any more.
     pub(super) fn unlinks(id: &str) -> Self {
-        Self { unlinks: Some(id.to_owned()), ..Self::default() }
+        Self { unlinks: vec![id.to_owned()], ..Self::default() }
     }
 
     pub(super) fn set(&mut self, key: &'static str, value: &str) {
@@ -81,7 +83,7 @@ impl Edits {
                 None => object.without(key),
             };
         }
-        if let Some(id) = &self.unlinks {
+        for id in &self.unlinks {
             text = unlink(&text, id)?;
         }
         for id in &self.blocks {
@@ -131,7 +133,7 @@ impl Edits {
             || self.metadata.iter().any(fact)
             || self.blocks.iter().any(|id| !blocks.contains(id))
             || self.blocked_by.iter().any(|id| !blocked_by.contains(id))
-            || self.unlinks.as_ref().is_some_and(is_linked)
+            || self.unlinks.iter().any(is_linked)
     }
 }
 

@@ -115,6 +115,11 @@ impl TaskError {
     /// What may help.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::NotFound { id, .. }
+                if !id.bytes().all(|b| b.is_ascii_digit()) || id.is_empty() =>
+            {
+                "a task is called by its number, such as 3 or #3".to_owned()
+            }
             Self::NotFound { .. } => {
                 "list the tasks there are; a lead clears away its list when all are completed"
                     .to_owned()

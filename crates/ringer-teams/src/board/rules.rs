@@ -34,6 +34,8 @@ pub enum Actor {
 pub(super) struct Rules<'t> {
     pub(super) tasks: &'t Tasks,
     pub(super) team: String,
+    /// What the lead is called, if it is on the team.
+    pub(super) lead: Option<String>,
 }
 
 impl Rules<'_> {
@@ -159,6 +161,13 @@ impl Rules<'_> {
         if let Actor::Member(me) = by {
             self.blocks_nobody_else(me, change)?;
         }
+        if starts && task.owner.is_none() && owner.is_none() {
+            owner.clone_from(&self.lead);
+            if owner.is_none() {
+                let why = format!("task {} has no owner: give it one, or claim it", task.id);
+                return Err(invalid(why));
+            }
+        }
         let mut edits = Edits::default();
         if let Some(wanted) = change.status
             && task.status != wanted.as_str()
@@ -173,6 +182,9 @@ impl Rules<'_> {
         let completes = change.status == Some(TaskStatus::Completed);
         if starts {
             let mut waits = self.tasks.waits();
+            for blocker in &change.remove_blocked_by {
+                waits.remove(&task.id, blocker);
+            }
             for blocker in &change.add_blocked_by {
                 waits.add(&task.id, blocker);
             }
@@ -196,6 +208,7 @@ impl Rules<'_> {
         edits.metadata.clone_from(&change.metadata);
         edits.blocks.clone_from(&change.add_blocks);
         edits.blocked_by.clone_from(&change.add_blocked_by);
+        edits.unlinks.clone_from(&change.remove_blocked_by);
         Ok(edits)
     }
 
@@ -213,7 +226,8 @@ impl Rules<'_> {
     fn can_start(&self, task: &Task, who: Option<&str>, mut waits: Waits<'_>) -> Decision<()> {
         self.is_free(task, who)?;
         // Claude Code may have made it wait for another since all of the board was read.
-        for blocker in &task.blocked_by {
+        let known = self.tasks.get(&task.id).map_or(&[][..], |known| &known.blocked_by);
+        for blocker in task.blocked_by.iter().filter(|id| !known.contains(id)) {
             waits.add(&task.id, blocker);
         }
         let by = waits.blockers(&task.id);
@@ -253,8 +267,9 @@ pub(super) fn check_subject(subject: &str) -> Decision<()> {
     if subject.trim().is_empty() {
         return Err(invalid("a task needs a subject"));
     }
-    if subject.contains(['\n', '\r']) {
-        return Err(invalid("a subject is one line; the rest belongs into the description"));
+    if subject.contains(char::is_control) {
+        let why = "a subject is one line without control characters; the rest belongs into the description";
+        return Err(invalid(why));
     }
     fits("subject", subject, SUBJECT_LIMIT)
 }
@@ -328,7 +343,7 @@ mod tests {
             Task::parse(&text).unwrap()
         };
         let tasks = Tasks { found: vec![task(1, ""), task(2, "")], ..Tasks::default() };
-        let rules = Rules { tasks: &tasks, team: "exo".to_owned() };
+        let rules = Rules { tasks: &tasks, team: "exo".to_owned(), lead: None };
         let now = task(2, r#", "blockedBy": ["1"]"#);
         let me = Actor::Member("w".to_owned());
         let by = vec!["1".to_owned()];

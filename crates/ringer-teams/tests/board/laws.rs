@@ -37,6 +37,7 @@ enum Op {
         owner: Option<usize>,
         blocked_by: Vec<u64>,
         blocks: Vec<u64>,
+        no_more: Vec<u64>,
     },
 }
 
@@ -52,8 +53,8 @@ fn ops() -> impl Strategy<Value = Op> {
         4 => (id(), by(), name()).prop_map(|(id, by, who)| Op::Claim { id, by, who }),
         1 => (id(), by()).prop_map(|(id, by)| Op::Release { id, by }),
         1 => (id(), by()).prop_map(|(id, by)| Op::Delete { id, by }),
-        6 => (id(), by(), status, proptest::option::of(name()), ids(), ids()).prop_map(
-            |(id, by, status, owner, blocked_by, blocks)| Op::Change { id, by, status, owner, blocked_by, blocks }
+        6 => (id(), by(), status, proptest::option::of(name()), ids(), ids(), ids()).prop_map(
+            |(id, by, status, owner, blocked_by, blocks, no_more)| Op::Change { id, by, status, owner, blocked_by, blocks, no_more }
         ),
     ]
 }
@@ -84,12 +85,13 @@ fn apply(place: &Place, op: &Op) -> ringer_teams::Result<Option<String>> {
         Op::Claim { id, by, who } => board.claim(&id.to_string(), &actor(*by), NAMES[*who])?,
         Op::Release { id, by } => board.release(&id.to_string(), &actor(*by))?,
         Op::Delete { id, by } => board.delete(&id.to_string(), &actor(*by))?,
-        Op::Change { id, by, status, owner, blocked_by, blocks } => {
+        Op::Change { id, by, status, owner, blocked_by, blocks, no_more } => {
             let change = TaskChange {
                 status: *status,
                 owner: name(owner),
                 add_blocked_by: text(blocked_by),
                 add_blocks: text(blocks),
+                remove_blocked_by: text(no_more),
                 ..TaskChange::default()
             };
             board.change(&id.to_string(), &actor(*by), &change)?

@@ -143,10 +143,12 @@ fn a_status_goes_forward_and_a_refusal_says_where_it_can_go() {
         ("in_progress", Deleted, true),
         ("completed", Deleted, true),
     ] {
-        let place = Place::new(&[]);
+        let place = Place::new(&["w"]);
         place.make("one", &[]);
         place.put("1.json", &place.text("1.json").replace("pending", from));
-        let done = place.team.board().change("1", &LEAD, &status(wanted));
+        let give = Some("w".to_owned()).filter(|_| wanted == InProgress && from == "pending");
+        let change = TaskChange { owner: give, ..status(wanted) };
+        let done = place.team.board().change("1", &LEAD, &change);
         match (done, ok) {
             (Ok(_), true) => assert_eq!(place.file("1.json").exists(), wanted != Deleted),
             (Err(error), false) => {
@@ -217,6 +219,45 @@ fn completing_frees_those_that_waited_for_nothing_else() {
     assert_eq!(deleted.unblocked[0].id, "4");
     assert!(place.task("4").blocked_by.is_empty());
     assert_eq!(said(board.delete("4", &member("w"))).0, "permission_denied");
+}
+
+#[test]
+fn a_dependency_can_be_taken_away_and_may_have_been_all() {
+    let place = Place::new(&["w"]);
+    let board = place.team.board();
+    place.make("one", &[]);
+    place.make("two", &[]);
+    place.make("three", &["1", "2"]);
+    let no_more =
+        |id: &str| TaskChange { remove_blocked_by: vec![id.into()], ..TaskChange::default() };
+    assert!(board.change("3", &LEAD, &no_more("1")).unwrap().unblocked.is_empty());
+    assert_eq!(
+        (place.task("3").blocked_by, place.task("1").blocks),
+        (vec!["2".to_owned()], vec![])
+    );
+    assert_eq!(board.change("3", &LEAD, &no_more("#2")).unwrap().unblocked[0].id, "3");
+    assert!(board.change("3", &LEAD, &no_more("2")).unwrap().unblocked.is_empty());
+    // In one go with the beginning.
+    place.make("four", &["1"]);
+    let start = TaskChange {
+        status: Some(TaskStatus::InProgress),
+        owner: Some("w".into()),
+        ..no_more("1")
+    };
+    assert_eq!(board.change("4", &LEAD, &start).unwrap().task.status, "in_progress");
+}
+
+#[test]
+fn who_begins_what_nobody_has_has_it() {
+    let place = Place::new(&["w"]);
+    let start = status(TaskStatus::InProgress);
+    for (by, owner) in [(LEAD, "team-lead"), (member("w"), "w")] {
+        let id = place.make("one", &[]).id;
+        let task = place.team.board().change(&id, &by, &start).unwrap().task;
+        assert_eq!(task.owner.as_deref(), Some(owner));
+    }
+    place.make("one", &[]);
+    assert_eq!(said(place.team.board().change("3", &LEAD, &start)).0, "busy");
 }
 
 #[test]

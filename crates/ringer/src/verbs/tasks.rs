@@ -2,6 +2,7 @@
 
 mod change;
 mod list;
+mod watch;
 
 use clap::{Args, Subcommand};
 use ringer_bridge::{Desk, Done};
@@ -9,23 +10,37 @@ use serde_json::{Map, Value};
 
 use self::change::{Claim, Create, Delete, Release, Update};
 use self::list::{Get, List};
+use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::{Failure, one_line};
 use crate::output::count;
 
+const EXAMPLES: &str = "\
+Examples:
+  ringer tasks --watch                                        all of them, as they go on
+  ringer tasks create -s 'Mend the parser' -d - < issue.md    a task that anybody can take
+  ringer tasks create -s 'Release it' --blocked-by 1 --owner gemini
+  ringer tasks claim 1                                        within a worker: it is at task 1 now
+  ringer tasks update 1 --status completed --result 'All 42 tests pass.'
+  ringer tasks list --owner gemini --json                     for scripts";
+
 /// Show and change the tasks of a team: the same that Claude Code has in its own list
 ///
 /// A task is `pending`, `in_progress` or `completed`. One that waits for others is blocked, and nobody can begin it
-/// before. Whoever claims a task is at it, and at no other. In a worker this acts as the worker; anywhere else, as the
-/// lead. Whoever is given a task gets a message; so does the owner of one that waits for nothing any more, and the lead
-/// when a worker has completed one.
+/// before. Whoever claims a task is at it, and at no other. In a worker this acts as the worker, which can change what
+/// it has, but not delete it or give it to others; anywhere else, as the lead.
 ///
-/// When all tasks are completed, Claude Code takes them off its list.
+/// Whoever is given a task gets a message; so does the owner of one that waits for nothing any more, whoever loses one,
+/// and the lead when a worker has completed one. A worker that ends gives back what it has not completed. When all
+/// tasks are completed, Claude Code takes them off its list.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Tasks {
     #[command(subcommand)]
     what: Option<What>,
+    /// The team, by name [default: $RINGER_TEAM, else the live team whose lead works here]
+    #[arg(long, short, value_name = "TEAM", global = true)]
+    team: Option<String>,
     #[command(flatten)]
     list: List,
 }
@@ -43,15 +58,21 @@ enum What {
 
 impl Tasks {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        let team = TeamArg { team: self.team };
+        if self.what.is_some() && self.list != List::default() {
+            let message =
+                "--status, --owner and --watch belong behind `list`, or to `ringer tasks` alone";
+            return Err(Failure::usage(message));
+        }
         match self.what {
-            None => self.list.run(context),
-            Some(What::List(list)) => list.run(context),
-            Some(What::Get(get)) => get.run(context),
-            Some(What::Create(create)) => create.run(context),
-            Some(What::Update(update)) => update.run(context),
-            Some(What::Claim(claim)) => claim.run(context),
-            Some(What::Release(release)) => release.run(context),
-            Some(What::Delete(delete)) => delete.run(context),
+            None => self.list.run(context, &team),
+            Some(What::List(list)) => list.run(context, &team),
+            Some(What::Get(get)) => get.run(context, &team),
+            Some(What::Create(create)) => create.run(context, &team),
+            Some(What::Update(update)) => update.run(context, &team),
+            Some(What::Claim(claim)) => claim.run(context, &team),
+            Some(What::Release(release)) => release.run(context, &team),
+            Some(What::Delete(delete)) => delete.run(context, &team),
         }
     }
 }

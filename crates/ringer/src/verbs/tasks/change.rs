@@ -29,7 +29,7 @@ pub(super) struct Create {
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
     /// 0 normal, 1 high, 2 urgent
-    #[arg(long, value_name = "0-2")]
+    #[arg(long, value_name = "0-2", allow_negative_numbers = true, value_parser = priority)]
     priority: Option<u64>,
     /// A task that has to be completed first; may be given several times
     #[arg(long, value_name = "ID")]
@@ -40,13 +40,11 @@ pub(super) struct Create {
     /// A further fact; the value is JSON, or else text
     #[arg(long, value_name = "KEY=VALUE")]
     meta: Vec<String>,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl Create {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let desk = context.desk(&self.team)?;
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
+        let desk = context.desk(team)?;
         let done = desk.create(&NewTask {
             subject: self.subject,
             description: message_text(self.description)?,
@@ -85,33 +83,38 @@ pub(super) struct Update {
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
     /// A line that says what is to be done
-    #[arg(long)]
+    #[arg(long, short)]
     subject: Option<String>,
     /// The whole of it; `-` reads standard input
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, short, allow_hyphen_values = true)]
     description: Option<String>,
     /// What is being done, while it is
     #[arg(long, value_name = "TEXT")]
     active_form: Option<String>,
     /// 0 normal, 1 high, 2 urgent
-    #[arg(long, value_name = "0-2")]
+    #[arg(long, value_name = "0-2", allow_negative_numbers = true, value_parser = priority)]
     priority: Option<u64>,
     /// A task that has to be completed first; may be given several times
     #[arg(long, value_name = "ID")]
     add_blocked_by: Vec<String>,
+    /// A task that need not be completed first any more
+    #[arg(long, value_name = "ID")]
+    remove_blocked_by: Vec<String>,
     /// A task that has to wait for this one
     #[arg(long, value_name = "ID")]
     add_blocks: Vec<String>,
     /// A further fact; the value is JSON, or else text, and null takes it away
     #[arg(long, value_name = "KEY=VALUE")]
     meta: Vec<String>,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl Update {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let desk = context.desk(&self.team)?;
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
+        let desk = context.desk(team)?;
+        let from_stdin = [&self.result, &self.description].map(|text| text.as_deref() == Some("-"));
+        if from_stdin == [true, true] {
+            return Err(Failure::usage("standard input can be read only once"));
+        }
         let mut metadata = facts(&self.meta)?;
         if let Some(result) = self.result {
             metadata.insert(RESULT_SUMMARY.to_owned(), message_text(result)?.into());
@@ -131,6 +134,7 @@ impl Update {
             metadata,
             add_blocks: self.add_blocks,
             add_blocked_by: self.add_blocked_by,
+            remove_blocked_by: self.remove_blocked_by,
         };
         if change == TaskChange::default() {
             return Err(Failure::usage(
@@ -161,13 +165,11 @@ pub(super) struct Claim {
     /// Who is to have it [default: $RINGER_MEMBER, else team-lead]
     #[arg(long = "as", value_name = "NAME")]
     who: Option<String>,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl Claim {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let desk = context.desk(&self.team)?;
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
+        let desk = context.desk(team)?;
         let done = desk.claim(&self.id, self.who.as_deref())?;
         let task = &done.changed.task;
         let owner = task.owner.as_deref().unwrap_or_default();
@@ -184,13 +186,11 @@ pub(super) struct Release {
     /// Only if it is this member's
     #[arg(long = "as", value_name = "NAME")]
     who: Option<String>,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl Release {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let desk = context.desk(&self.team)?;
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
+        let desk = context.desk(team)?;
         let done = desk.release(&self.id, self.who.as_deref())?;
         let people = format!("task {} is pending again, without an owner", done.changed.task.id);
         answer(context, &desk, &done, &people)
@@ -202,16 +202,24 @@ impl Release {
 pub(super) struct Delete {
     /// The task's number
     id: String,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl Delete {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let desk = context.desk(&self.team)?;
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
+        let desk = context.desk(team)?;
         let done = desk.delete(&self.id)?;
         let people = format!("deleted task {}", done.changed.task.id);
         answer(context, &desk, &done, &people)
+    }
+}
+
+/// A priority from outside.
+fn priority(text: &str) -> Result<u64, String> {
+    match text {
+        "0" | "normal" => Ok(0),
+        "1" | "high" => Ok(1),
+        "2" | "urgent" => Ok(2),
+        _ => Err("it is none of 0 (normal), 1 (high), 2 (urgent)".to_owned()),
     }
 }
 

@@ -1,32 +1,22 @@
 //! Looking at tasks.
 
-use std::io::{IsTerminal, stdout};
-use std::sync::mpsc;
-use std::time::Duration;
-
 use clap::Args;
-use notify::{RecursiveMode, Watcher};
-use ringer_teams::{DELIVERABLE_PATH, PRIORITY, RESULT_SUMMARY, Task, Tasks, Team};
+use ringer_teams::{DELIVERABLE_PATH, PRIORITY, RESULT_SUMMARY, Task, Tasks, Team, Waits};
 use serde_json::{Value, json};
 
 use super::change::status;
 use super::warn_of_broken;
+use super::watch::watch;
 use crate::cli::TeamArg;
 use crate::context::Context;
 use crate::failure::{Failure, one_line};
 use crate::output::{BOLD, DIM, cell, clean, count};
 
-/// After a change, for the others that come with it.
-const SETTLE: Duration = Duration::from_millis(20);
-
-/// Where nothing can be watched, it is looked this often.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 /// List the tasks: how far each is, who has it, what it still waits for
 ///
 /// With --json: one object with `tasks`. There, `waits_for` are the tasks that still block one, `blocked_by` all that
 /// it was made to wait for.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct List {
     /// Only those that are `pending`, `in_progress` or `completed`
     #[arg(long)]
@@ -37,59 +27,51 @@ pub(super) struct List {
     /// Go on, and show them anew whenever something changes; with --json one object a line
     #[arg(long, short)]
     watch: bool,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl List {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
         let wanted = self.status.as_deref().map(status).transpose()?;
         let is_wanted = |task: &Task| {
             !task.is_deleted()
                 && wanted.is_none_or(|wanted| task.status == wanted.as_str())
                 && self.owner.as_ref().is_none_or(|owner| task.is_owned_by(owner))
         };
-        let team = context.team(&self.team)?;
+        let team = context.team(team)?;
         if !self.watch {
             let tasks = team.tasks()?;
             warn_of_broken(context, &tasks);
             return show(context, &team, &tasks, &is_wanted);
         }
-        let (tell, told) = mpsc::sync_channel(1);
-        let mut watcher =
-            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                if !event.is_ok_and(|event| event.kind.is_access()) {
-                    tell.try_send(()).ok();
-                }
-            });
-        let mut last = None;
-        loop {
-            // It need not be there yet, and may come back.
-            let is_watched = watcher.as_mut().is_ok_and(|watcher| follow(watcher, &team));
-            let team = context.claude.team(team.name())?;
-            let tasks = team.tasks()?;
-            if last.as_ref() != Some(&tasks.found) {
-                if stdout().is_terminal() && !context.out.json {
-                    context.out.clear()?;
-                } else if last.is_some() && !context.out.json {
-                    context.out.line("")?;
-                }
-                show(context, &team, &tasks, &is_wanted)?;
-                last = Some(tasks.found);
-            }
-            told.recv_timeout(if is_watched { Duration::from_mins(1) } else { LOOK_AGAIN }).ok();
-            std::thread::sleep(SETTLE);
-            told.try_recv().ok();
-        }
+        watch(context, &team, &is_wanted)
     }
 }
 
-/// Watches the tasks of a team, if there is anything to watch.
-fn follow(watcher: &mut impl Watcher, team: &Team) -> bool {
-    watcher.watch(&team.tasks_dir(), RecursiveMode::NonRecursive).is_ok()
+pub(super) const HEADINGS: [&str; 6] =
+    ["ID", "STATUS", "PRIORITY", "OWNER", "BLOCKED BY", "SUBJECT"];
+
+pub(super) fn row(task: &Task, waits: &Waits<'_>) -> [String; 6] {
+    let blockers = waits.blockers(&task.id);
+    let blockers: Vec<String> = blockers.iter().map(|id| format!("#{}", cell(id))).collect();
+    [
+        task.id.clone(),
+        cell(&task.status),
+        priority(task).to_owned(),
+        task.owner.as_deref().map_or_else(|| "-".to_owned(), cell),
+        if blockers.is_empty() { "-".to_owned() } else { blockers.join(" ") },
+        cell(&task.subject),
+    ]
 }
 
-fn show(
+pub(super) fn style(task: &Task) -> &'static str {
+    match task.status.as_str() {
+        "in_progress" => BOLD,
+        "completed" => DIM,
+        _ => "",
+    }
+}
+
+pub(super) fn show(
     context: &Context,
     team: &Team,
     tasks: &Tasks,
@@ -112,27 +94,9 @@ fn show(
         context.out.note(&format!("{which} on {}", team.name()));
         return Ok(());
     }
-    let row = |task: &&Task| {
-        let blockers = waits.blockers(&task.id);
-        let blockers: Vec<String> = blockers.iter().map(|id| format!("#{}", cell(id))).collect();
-        [
-            task.id.clone(),
-            cell(&task.status),
-            priority(task).to_owned(),
-            task.owner.as_deref().map_or_else(|| "-".to_owned(), cell),
-            if blockers.is_empty() { "-".to_owned() } else { blockers.join(" ") },
-            cell(&task.subject),
-        ]
-    };
-    let style = |task: &&Task| match task.status.as_str() {
-        "in_progress" => BOLD,
-        "completed" => DIM,
-        _ => "",
-    };
-    let rows: Vec<_> = chosen.iter().map(row).collect();
-    let styles: Vec<_> = chosen.iter().map(style).collect();
-    let headings = ["ID", "STATUS", "PRIORITY", "OWNER", "BLOCKED BY", "SUBJECT"];
-    context.out.table_in(headings, &rows, &styles)?;
+    let rows: Vec<_> = chosen.iter().map(|task| row(task, &waits)).collect();
+    let styles: Vec<_> = chosen.iter().map(|task| style(task)).collect();
+    context.out.table_in(HEADINGS, &rows, &styles)?;
     context.out.detail(&format!("{} of {}", count(chosen.len(), "task"), tasks.total()));
     Ok(())
 }
@@ -150,13 +114,11 @@ fn priority(task: &Task) -> &'static str {
 pub(super) struct Get {
     /// Its number
     id: String,
-    #[command(flatten)]
-    team: TeamArg,
 }
 
 impl Get {
-    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let team = context.team(&self.team)?;
+    pub(super) fn run(self, context: &Context, team: &TeamArg) -> Result<(), Failure> {
+        let team = context.team(team)?;
         let task = team.board().get(&self.id)?;
         if context.out.json {
             let task = task.describe(&team.tasks()?.waits().blockers(&task.id));
@@ -188,7 +150,7 @@ impl Get {
             ("in full", deliverable),
             ("metadata", if facts.is_empty() { String::new() } else { json!(facts).to_string() }),
         ];
-        context.out.styled(BOLD, &format!("#{} {}", task.id, cell(&task.subject)))?;
+        context.out.styled(BOLD, &format!("#{} {}", task.id, clean(&task.subject)))?;
         for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
             context
                 .out
