@@ -36,6 +36,16 @@ impl Journal {
         self.end(ids, "failed", why, now)
     }
 
+    /// A team was deleted: what waits for anybody on it is given up, and does not come to a later team of that name.
+    pub fn team_deleted(&self, team_dir: &Path) -> Result<()> {
+        let members = self.members_with_mail()?.into_iter().filter(|id| id.team_dir == team_dir);
+        for member in members {
+            let ids: Vec<i64> = self.undelivered(&member)?.iter().map(|one| one.id).collect();
+            self.abandoned(&ids, "the team was deleted", SystemTime::now())?;
+        }
+        self.sync()
+    }
+
     fn end(&self, ids: &[i64], state: &str, why: &str, now: SystemTime) -> Result<()> {
         self.write(|connection| {
             let mut end = connection.prepare_cached(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use ringer_bridge::{Roster, RosterEntry};
+use ringer_bridge::{Journal, Roster, RosterEntry};
 use ringer_teams::NewTeam;
 use serde_json::json;
 
@@ -81,6 +81,9 @@ impl Delete {
             stop_all(context, &there()?)?;
         }
         context.claude.disband(&team)?;
+        if let Some(journal) = Journal::open_existing(&context.state)? {
+            journal.team_deleted(team.dir())?;
+        }
         context.wake_daemon();
         let people = format!("deleted {}", team.name());
         let scripts = json!({"success": true, "message": people});
