@@ -11,8 +11,8 @@
 //!   broken characters come through ([`edit()`]);
 //! - reads that tell a file in mid-write from an empty one.
 //!
-//! It is synchronous, starts nothing that outlives a call, and has no clock of its own for what it
-//! writes: timestamps are the caller's.
+//! It is synchronous, starts nothing that outlives a call (but for a wait that was given up), and has no
+//! clock of its own for what it writes: timestamps are the caller's.
 //!
 //! ```
 //! # let dir = tempfile::tempdir()?;

@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,9 +25,6 @@ pub(super) const LOCK: &str = ".lock";
 /// Turns take milliseconds. One that takes longer than this was stopped in the middle.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Between two looks whether it is our turn.
-const PAUSE: Duration = Duration::from_millis(1);
-
 /// A turn, and the board as it was found.
 pub(super) struct Turn {
     pub(super) tasks: Tasks,
@@ -36,21 +34,11 @@ pub(super) struct Turn {
 impl Turn {
     /// Waits for it, reads the board, and mends it.
     pub(super) fn take(board: &Board<'_>) -> Result<Self> {
-        let (path, started) = (board.dir().join(LOCK), Instant::now());
-        let mut lock = open(board)?;
-        loop {
-            match lock.try_lock() {
-                Ok(()) if is_at(&lock, &path) => break,
-                // The board was cleared away and made anew meanwhile.
-                Ok(()) => lock = open(board)?,
-                Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
-                    thread::sleep(PAUSE);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::BoardInUse { path, waited: started.elapsed() });
-                }
-                Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
-            }
+        let path = board.dir().join(LOCK);
+        let mut lock = wait(open(board)?, &path, PATIENCE)?;
+        // The board may have been cleared away, and made anew, meanwhile.
+        while !is_at(&lock, &path) {
+            lock = wait(open(board)?, &path, PATIENCE)?;
         }
         let tasks = board.team.tasks()?;
         let tasks = if mend(board, &tasks) { board.team.tasks()? } else { tasks };
@@ -98,6 +86,35 @@ fn open(board: &Board<'_>) -> Result<File> {
     options.open(&path).map_err(Error::io("open", path))
 }
 
+/// Waits for the `flock`. The kernel gives it in the order in which it was asked for, and wakes one at a time; those who
+/// look again and again keep each other waiting, and take the time that the one at the board needs.
+fn wait(lock: File, path: &Path, patience: Duration) -> Result<File> {
+    match lock.try_lock() {
+        Ok(()) => return Ok(lock),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
+    }
+    // The wait has no end of its own, so it gets a thread. If the turn comes too late, nobody takes the file that is
+    // sent here, and it is closed, which gives the turn to the next.
+    let (tell, told) = mpsc::channel();
+    let locked = move || {
+        let locked = loop {
+            match lock.lock() {
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        tell.send(locked.map(|()| lock)).ok();
+    };
+    let started = Instant::now();
+    let thread = thread::Builder::new().name("turn".into()).spawn(locked);
+    thread.map_err(Error::io("wait for", path))?;
+    match told.recv_timeout(patience) {
+        Ok(locked) => locked.map_err(Error::io("lock", path)),
+        Err(_) => Err(Error::BoardInUse { path: path.into(), waited: started.elapsed() }),
+    }
+}
+
 fn is_at(file: &File, path: &Path) -> bool {
     let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
     let ours = file.metadata().map(id).ok();
@@ -137,4 +154,26 @@ fn mend(board: &Board<'_>, tasks: &Tasks) -> bool {
         }
     }
     mended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_comes_too_late_is_given_to_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LOCK);
+        let open = || OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        let (short, long) = (Duration::from_millis(20), Duration::from_secs(10));
+        let first = wait(open(), &path, short).unwrap();
+        let error = wait(open(), &path, short).unwrap_err();
+        assert!(matches!(error, Error::BoardInUse { waited, .. } if waited >= short), "{error}");
+        thread::scope(|scope| {
+            let next = scope.spawn(|| wait(open(), &path, long).map(drop));
+            drop(first);
+            next.join().unwrap().unwrap();
+        });
+        drop(wait(open(), &path, long).unwrap());
+    }
 }
