@@ -26,6 +26,9 @@ const at = (id) => path.join(dir, `${id}.json`);
 const below = (end) => Math.floor(Math.random() * end);
 const pick = (list) => list[below(list.length)];
 
+// A busy program takes its time between a look and what it writes, and nobody may come between.
+const think = () => sleep(below(10));
+
 function ids() {
   const numbers = fs.readdirSync(dir).map((name) => /^([0-9]+)\.json$/.exec(name));
   return numbers.filter(Boolean).map((found) => Number(found[1]));
@@ -56,6 +59,7 @@ function update(id, change) {
     const task = {};
     for (const key of known) if (found[key] !== undefined) task[key] = found[key];
     change(task);
+    await think();
     await write(id, task);
   });
 }
@@ -87,8 +91,7 @@ async function create(number) {
   await fs.promises.writeFile(file, '', { flag: 'a' });
   await locked(file, async () => {
     const id = Math.max(...ids()) + 1;
-    // A busy program takes its time here, and nobody else may take the number meanwhile.
-    await sleep(below(10));
+    await think();
     const subject = `${tag} made it ${number}`;
     const task = { id: `${id}`, subject, description: '', status: 'pending', blocks: [], blockedBy: [] };
     await write(id, task);
