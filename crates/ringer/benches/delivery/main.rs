@@ -28,7 +28,7 @@ use self::idle::Idle;
 
 const TEAM: &str = "bench";
 const PATIENCE: Duration = Duration::from_secs(20);
-const IDLE: Duration = Duration::from_mins(2);
+const IDLE: Duration = Duration::from_mins(1);
 const TEXT: &str = "Switch to a BTreeMap, please, and run the tests.";
 
 /// All of it, or what the arguments name: `tmux`, `host`, `zellij`, `idle`.
