@@ -202,6 +202,25 @@ fn a_subject_without_end_is_cut() {
 }
 
 #[test]
+fn a_worker_that_forgets_who_it_is_does_not_become_the_lead() {
+    let scene = Scene::new();
+    let _daemon = scene.start();
+    let said = scene.world.path().join("said");
+    let script = format!(
+        "read line; env -u RINGER_WORKER -u RINGER_MEMBER -u RINGER_TEAM {} tasks create -s mutiny --team {TEAM} \
+         > {} 2>&1; exec cat",
+        env!("CARGO_BIN_EXE_ringer"),
+        said.display()
+    );
+    scene.run(&["spawn", "shell", "--name", "rebel", "--team", TEAM, "--", "sh", "-c", &script]);
+    scene.send("rebel", "now");
+    let said = || fs::read_to_string(&said).unwrap_or_default();
+    scene.wait("its try", || said().ends_with('\n'));
+    assert_eq!(said(), "error: only the lead creates tasks (tasks.anybody_creates is off)\n");
+    scene.run(&["stop", "rebel"]);
+}
+
+#[test]
 fn who_is_moved_leaves_its_tasks_behind() {
     let scene = Scene::new();
     scene.world.team("elsewhere");

@@ -117,7 +117,9 @@ impl<'a> Board<'a> {
         rules.exist(&change.add_blocked_by)?;
         rules.no_circle(&id, change)?;
         let mut changed = self.edit(&turn, &id, |task| rules.change(task, by, change))?;
-        for other in &change.remove_blocked_by {
+        // What is not there says nothing, and what is no number is no file of ours.
+        let there = |other: &&String| turn.tasks.get(other).is_some();
+        for other in change.remove_blocked_by.iter().filter(there) {
             self.relink(other, &Edits::unlinks(&id))?;
         }
         for other in &change.add_blocked_by {

@@ -160,6 +160,9 @@ impl Rules<'_> {
         }
         if let Actor::Member(me) = by {
             self.blocks_nobody_else(me, change)?;
+            if !change.remove_blocked_by.is_empty() {
+                return Err(denied("only the lead takes away what a task waits for"));
+            }
         }
         if starts && task.owner.is_none() && owner.is_none() {
             owner.clone_from(&self.lead);

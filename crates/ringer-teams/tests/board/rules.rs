@@ -237,6 +237,7 @@ fn a_dependency_can_be_taken_away_and_may_have_been_all() {
     );
     assert_eq!(board.change("3", &LEAD, &no_more("#2")).unwrap().unblocked[0].id, "3");
     assert!(board.change("3", &LEAD, &no_more("2")).unwrap().unblocked.is_empty());
+    board.change("3", &LEAD, &no_more("../../teams/exo/config")).unwrap();
     // In one go with the beginning.
     place.make("four", &["1"]);
     let start = TaskChange {
@@ -245,6 +246,9 @@ fn a_dependency_can_be_taken_away_and_may_have_been_all() {
         ..no_more("1")
     };
     assert_eq!(board.change("4", &LEAD, &start).unwrap().task.status, "in_progress");
+    // Who has to wait does not do away with what it waits for.
+    let refused = said(board.change("4", &member("w"), &no_more("1")));
+    assert_eq!(refused.1, "only the lead takes away what a task waits for");
 }
 
 #[test]
