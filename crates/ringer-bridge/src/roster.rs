@@ -13,6 +13,7 @@ use ringer_panes::{Address, Occupant};
 use ringer_teams::{Error as TeamsError, NewMember, Team};
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::journal::MemberId;
 use crate::state::StateDir;
@@ -299,13 +300,15 @@ impl Roster {
         self.members.iter().find(|m| m.birth.as_ref().is_some_and(|birth| birth.id == id))
     }
 
-    /// The worker that this process is.
+    /// The worker that this process is, or hosts: in its first moments only its host is known.
     pub fn worker_at(&self, pid: u32) -> Option<&RosterEntry> {
+        let is_it = |one: &Claim| one.pid() == pid && one.is_alive();
         self.members.iter().find(|entry| {
-            let born = entry.birth.as_ref().and_then(|birth| birth.process.as_ref());
+            let birth = entry.birth.as_ref();
             let seen = entry.occupant.as_ref().and_then(|who| who.foreground.as_ref());
-            born.is_some_and(|one| one.pid() == pid && one.is_alive())
-                || seen.is_some_and(|one| one.pid == pid && one.is_running())
+            birth.is_some_and(|birth| {
+                is_it(&birth.host) || birth.process.as_ref().is_some_and(is_it)
+            }) || seen.is_some_and(|one| one.pid == pid && one.is_running())
         })
     }
 
