@@ -115,8 +115,10 @@ fn who_leads_is_who_the_process_is_and_nobody_else_may() {
     let calls = calls.map(|call| call.to_string()).join("\n");
     let script = format!(
         "env -u RINGER_WORKER CLAUDE_CODE_SESSION_ID=33d98fe4-6f3d-4460-8833-9ec8058846d3 {ringer} mcp --lead \
-         <<'EOF' > {}\n{calls}\nEOF\nexec cat",
-        result.display()
+         <<'EOF' > {}\n{calls}\nEOF\nexec {} {}",
+        result.display(),
+        receiver_program().display(),
+        scene.world.path().join("rebel.got").display()
     );
     scene.run(&[
         "spawn",
