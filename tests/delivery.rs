@@ -349,8 +349,8 @@ fn structured_messages_arrive_as_sentences() {
         (&text["type"], &text["requestId"]),
         (&json!("shutdown_approved"), &json!("shutdown-1@w"))
     );
-    let task = "[message from team-lead · task 2]\nteam-lead gave you task 2: Write the files\nTwo of\nthem.";
-    assert_eq!(got[1], task);
+    let task = "[message from team-lead · task 2]\nteam-lead gave you task 2: Write the files\nTwo of\nthem.\n\nBegin with ";
+    assert!(got[1].starts_with(task), "{}", got[1]);
 }
 
 #[test]

@@ -236,10 +236,16 @@ mod tests {
         assert!(text.contains("ringer answer p-1 --approve"), "{text}");
 
         let task = r#"{"type":"task_assignment","taskId":"2","subject":"second","description":"do it","assignedBy":"team-lead","timestamp":"t"}"#;
-        assert_eq!(
-            shown(None, task),
-            "[message from team-lead · task 2]\nteam-lead gave you task 2: second\ndo it"
+        let text = shown(None, task);
+        assert!(
+            text.starts_with(
+                "[message from team-lead · task 2]\nteam-lead gave you task 2: second\ndo it\n\n"
+            ),
+            "{text}"
         );
+        assert!(text.contains("run: ringer tasks claim 2\n"), "{text}");
+        let trick = shown(None, &task.replace("\"taskId\":\"2\"", "\"taskId\":\"2; touch y\""));
+        assert!(!trick.contains("ringer tasks"), "{trick}");
         let odd = shown(None, r#"{"type":"coffee_break","minutes":5}"#);
         assert!(odd.contains("of the type coffee_break:\n{\"type\":\"coffee_break\""), "{odd}");
     }
