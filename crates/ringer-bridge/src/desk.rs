@@ -26,7 +26,7 @@ use crate::speaker::Speaker;
 use crate::state::StateDir;
 
 /// Who says what nobody on the team says.
-const RINGER: &str = "ringer";
+pub(crate) const RINGER: &str = "ringer";
 
 /// Somebody at the board of a team.
 #[derive(Debug, Clone)]
@@ -215,7 +215,7 @@ impl Desk {
         self.tell(done, owner, |from| Word::lost(&before, &task, owner, from));
     }
 
-    /// Tells the lead, who would not see it: Claude Code clears away its list when all of it is completed.
+    /// Tells the lead, who would not see it: Claude Code may clear away its list when all of it is completed.
     fn completed(&self, done: &mut Done) {
         if let Actor::Member(me) = &self.actor {
             let word = Word::completed(&done.changed, me, lead_of(&self.team), &self.cwd);

@@ -8,8 +8,8 @@
 //!
 //! Claude Code locks one file at a time: `<n>.json.lock` to change a task, `.lock.lock` to make one. Rules such as
 //! "one task at a time" need a view of all of them. So Ringers take turns, by an `flock` on the file `.lock` that Claude
-//! Code keeps beside the tasks and never opens for anything but its existence, and inside a turn every file is changed
-//! under Claude Code's own lock, by [`edit`](crate::edit()), looked at again in that very moment.
+//! Code keeps beside the tasks and locks by a directory alone, and inside a turn every file is changed under Claude
+//! Code's own lock, by [`edit`](crate::edit()), looked at again in that very moment.
 //!
 //! # What a crash leaves
 //!

@@ -1,7 +1,8 @@
 //! New tasks, and the numbers that they get.
 //!
 //! Owns that no number is given twice, neither by us nor by Claude Code. It gives the next one after the largest file
-//! and after what `.highwatermark` says, which it writes when it deletes tasks; so do we, under its lock.
+//! and after what `.highwatermark` says, which it writes when it deletes tasks. So do we; a new file is put there under
+//! its lock.
 
 use std::fs;
 use std::io::Write as _;

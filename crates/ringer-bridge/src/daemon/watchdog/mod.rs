@@ -20,14 +20,12 @@ use self::open::Open;
 use super::later::one_line;
 use super::shared::Shared;
 use crate::depart::team_of;
+use crate::desk::RINGER;
 use crate::error::Result;
 use crate::journal::MemberId;
 use crate::post::{Letter, post};
 use crate::roster::{Roster, RosterEntry};
 use crate::settings::Settings;
-
-/// Who speaks.
-const RINGER: &str = "ringer";
 
 /// What a lead was told of last, by the directory of its team. Kept, so that a restart does not say it again.
 const FILE: &str = "watchdog.json";

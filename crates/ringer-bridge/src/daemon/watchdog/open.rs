@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ringer_teams::{Task, Team};
 
-use super::RINGER;
+use crate::desk::RINGER;
 use crate::error::Result;
 use crate::journal::{Journal, Message};
 use crate::roster::RosterEntry;
