@@ -13,6 +13,7 @@ mod fetch;
 mod finishing;
 mod journal;
 pub mod lead;
+pub mod observe;
 mod post;
 mod reach;
 mod render;
@@ -33,8 +34,8 @@ pub use error::{Error, Result, one_line};
 pub use fetch::Fetched;
 pub use finishing::{ask_to_shut_down, refused};
 pub use journal::{
-    Delivered, Direction, Fetch, Filter, Identity, Intake, Journal, Life, MemberId, Message, Queue,
-    State, Typing, Via,
+    Delivered, Direction, EventFilter, Fetch, Filter, Identity, Intake, Journal, Life, MemberId,
+    Message, Queue, State, Told, Typing, Via,
 };
 pub use post::{EVERYBODY, Letter, Posted, Sent, post};
 pub use reach::{look, occupant};

@@ -40,6 +40,8 @@ pub struct Settings {
     pub journal: Journal,
     /// The board.
     pub tasks: Tasks,
+    /// What is told of teams.
+    pub observe: Observe,
     watch: Watch,
     watchdog: Watchdog,
 }
@@ -147,6 +149,14 @@ pub struct Journal {
 pub struct Tasks {
     /// Whether workers may make tasks, or only the lead.
     pub anybody_creates: bool,
+}
+
+/// What is told of teams.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// Whether the transcripts of leads are read.
+    pub transcripts: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -34,15 +34,20 @@ pub struct Transcript {
 impl ClaudeDir {
     /// The transcript of a session, if there is one.
     pub fn transcript(&self, session: &str) -> Option<Transcript> {
+        Transcript::read(&self.transcript_path(session)?)
+    }
+
+    /// Where the transcript of a session is, if there is one.
+    pub fn transcript_path(&self, session: &str) -> Option<PathBuf> {
         let plain = !session.is_empty()
             && session.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         let name = plain.then(|| format!("{session}.jsonl"))?;
         let projects = fs::read_dir(self.projects_dir()).ok()?.flatten();
-        let found = projects.map(|dir| dir.path().join(&name)).find(|path| path.is_file())?;
-        Transcript::read(&found)
+        projects.map(|dir| dir.path().join(&name)).find(|path| path.is_file())
     }
 
-    fn projects_dir(&self) -> PathBuf {
+    /// `projects/` in it: a directory for each that sessions work in, with their transcripts.
+    pub fn projects_dir(&self) -> PathBuf {
         self.path().join("projects")
     }
 }

@@ -10,9 +10,9 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::verbs::{
-    answer, attach, daemon, demo, down, finish, hook, host, inbox, init, log, mcp, members,
-    profiles, ps, register, relocate, remove, reply, run, send, slug, spawn, status, stop, tasks,
-    teammate, teams, tree, up,
+    answer, attach, daemon, demo, down, events, finish, hook, host, inbox, init, log, mcp, members,
+    observe, profiles, ps, register, relocate, remove, reply, run, send, slug, spawn, status, stop,
+    tasks, team, teammate, teams, tree, up,
 };
 
 const EXAMPLES: &str = "\
@@ -26,6 +26,8 @@ Examples:
   ringer status                                       who is on which team, and what waits why
   ringer tasks --watch                                the team's tasks, as they go on
   ringer log --follow                                 every message, and what becomes of it
+  ringer team                                         one team on one screen
+  ringer events --follow                              what happens on teams, as it happens
   ringer reply --status success 'All tests pass.'     an answer, from within a worker
 
 Without --team, Ringer takes RINGER_TEAM, else the newest live team whose lead works in this
@@ -88,6 +90,9 @@ enum Verb {
     Down(down::Down),
     Status(status::Status),
     Log(log::Log),
+    Team(team::Team),
+    Events(events::Events),
+    Observe(observe::Observe),
     Tasks(tasks::Tasks),
     Teams(teams::Teams),
     Register(register::Register),
@@ -128,6 +133,9 @@ impl Cli {
             Verb::Down(verb) => verb.run(&context),
             Verb::Status(verb) => verb.run(&context),
             Verb::Log(verb) => verb.run(&context),
+            Verb::Team(verb) => verb.run(&context),
+            Verb::Events(verb) => verb.run(&context),
+            Verb::Observe(verb) => verb.run(&context),
             Verb::Daemon(verb) => verb.run(&context, self.globals.verbose),
             Verb::Tasks(verb) => verb.run(&context),
             Verb::Teams(verb) => verb.run(&context, &self.globals),

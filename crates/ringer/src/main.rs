@@ -3,6 +3,7 @@
 mod cli;
 mod context;
 mod failure;
+mod happened;
 mod hosted;
 mod launch;
 mod output;

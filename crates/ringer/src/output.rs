@@ -89,6 +89,16 @@ impl Output {
         out.flush()
     }
 
+    /// Bytes of somebody else's, exactly as they are.
+    pub(crate) fn raw(self, bytes: &[u8]) -> io::Result<()> {
+        io::stdout().lock().write_all(bytes)
+    }
+
+    /// What was written so far gets to whoever reads it.
+    pub(crate) fn flush(self) -> io::Result<()> {
+        io::stdout().lock().flush()
+    }
+
     /// Words for the program that started us, on stderr, exactly as they are.
     pub(crate) fn hand_over(self, words: &str) -> io::Result<()> {
         let mut out = io::stderr().lock();

@@ -4,6 +4,7 @@
 //! "read that again". What blocks is done elsewhere, one job per file at a time, and reports back.
 
 mod found;
+mod hearing;
 mod reload;
 mod upkeep;
 
@@ -91,6 +92,8 @@ pub(crate) struct Core {
     inboxes: HashMap<PathBuf, Owner>,
     /// Teams of the roster that are there.
     teams: HashSet<PathBuf>,
+    /// Transcripts that are followed, and the teams that each tells of.
+    transcripts: HashMap<PathBuf, HashSet<PathBuf>>,
     jobs: Jobs,
     presence: Presence,
     /// Teams that lose our members again and again, and when each may be visited next.
@@ -114,11 +117,7 @@ impl Core {
         let files = vec![Roster::path_in(&options.state), options.config.clone()];
         Self {
             claude: options.claude.clone(),
-            watcher: InboxWatcher::new(
-                options.claude.teams_dir(),
-                options.claude.tasks_dir(),
-                files,
-            ),
+            watcher: InboxWatcher::new(&options.claude, files),
             router: Router::new(shared.clone()),
             jobs: Jobs::new(options.claude.clone(), shared.clone(), events.clone()),
             presence: Presence::new(events.clone()),
@@ -130,6 +129,7 @@ impl Core {
             roster: Roster::default(),
             inboxes: HashMap::new(),
             teams: HashSet::new(),
+            transcripts: HashMap::new(),
             cooling: HashMap::new(),
             problems: Problems::default(),
             signatures: Signatures::default(),
@@ -198,6 +198,7 @@ impl Core {
 
     fn path_changed(&mut self, path: &Path, noted: Noted) {
         let teams = self.claude.teams_dir();
+        self.picture_changed(path);
         if path == Roster::path_in(&self.options.state) {
             self.load_roster();
         } else if path == self.options.config {
@@ -240,6 +241,8 @@ impl Core {
                     }
                 }
             }
+        } else if path.starts_with(self.claude.projects_dir()) {
+            self.transcript_changed(path, noted);
         } else {
             // A directory on the way to something of ours.
             self.look_at_everything();
@@ -288,6 +291,7 @@ impl Core {
         }
         self.read_inboxes(None);
         self.follow();
+        self.compare_all();
     }
 
     fn somebody_follows(&self) -> bool {

@@ -24,6 +24,7 @@ use crate::depart::{NOT_DELIVERED, give_back, give_back_tasks, take_off, team_of
 use crate::desk::look_for_freed;
 use crate::error::Result;
 use crate::journal::MemberId;
+use crate::observe::Heard;
 use crate::roster::Roster;
 
 /// At a time: each may wait for a second for a file that somebody is writing.
@@ -55,6 +56,10 @@ pub(crate) enum Job {
     TakeOff(MemberId),
     /// Give back what came for a worker when it had ended.
     Leftovers(MemberId),
+    /// Take in what the transcripts of a team's lead have that is new.
+    Listen(PathBuf),
+    /// The same, and tell what is different on disk.
+    Compare(PathBuf),
     /// See whether anything moves on teams with something to do.
     Watch,
 }
@@ -70,6 +75,8 @@ impl Job {
             Self::Visit(path) | Self::Read(path, _) | Self::Receipts(path) => {
                 path.display().to_string()
             }
+            Self::Listen(path) => format!("the transcript of the lead of {}", path.display()),
+            Self::Compare(path) => format!("the picture of {}", path.display()),
             Self::Board(path) => format!("the tasks of {}", path.display()),
             Self::Requests(id) => format!("requests to {id}"),
             Self::Retire(id) => format!("the end of {id}"),
@@ -96,6 +103,8 @@ pub(crate) enum Finding {
     Checked(Option<Duration>),
     /// Where workers moved to.
     Followed(Followed),
+    /// Where a team is heard of.
+    Heard(Heard),
     /// What the watchdog saw.
     Watched(Round),
     /// It is done.
@@ -243,6 +252,11 @@ fn run(job: &Job, noted: Noted, claude: &ClaudeDir, shared: &Shared) -> Result<F
                 }
             }
             Finding::Done
+        }
+        Job::Listen(dir) => Finding::Heard(shared.listener.listen(claude, journal, dir)?),
+        Job::Compare(dir) => {
+            let hears = shared.settings().observe.transcripts;
+            Finding::Heard(shared.listener.compare(claude, journal, dir, hears)?)
         }
         Job::Watch => Finding::Watched(watchdog::round(claude, shared)?),
     })

@@ -12,6 +12,7 @@ use super::profiles::Profiles;
 use super::turn::Turns;
 use super::watchdog::Watchdog;
 use crate::journal::{Journal, MemberId};
+use crate::observe::Listener;
 use crate::settings::Settings;
 use crate::state::StateDir;
 
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     writers: Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>,
     pub(crate) turns: Turns,
     pub(crate) watchdog: Watchdog,
+    pub(crate) listener: Listener,
 }
 
 /// What a trouble is about.
@@ -73,6 +75,7 @@ impl Shared {
             profiles: Profiles::new(options.workers_dir()),
             turns: Turns::new(options.runtime_dir.as_deref()),
             watchdog: Watchdog::default(),
+            listener: Listener::default(),
             typing,
             marking: Semaphore::new(8),
             settings,

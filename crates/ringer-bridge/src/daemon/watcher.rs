@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use ringer_teams::ClaudeDir;
 use tokio::sync::Notify;
 use tracing::{debug, warn};
 
@@ -82,12 +83,14 @@ type Directory = (u64, u64);
 struct Places {
     teams: PathBuf,
     tasks: PathBuf,
+    /// Where transcripts are.
+    projects: PathBuf,
     files: Vec<PathBuf>,
 }
 
 impl Places {
     fn targets(&self) -> impl Iterator<Item = &PathBuf> {
-        self.files.iter().chain([&self.teams, &self.tasks])
+        self.files.iter().chain([&self.teams, &self.tasks, &self.projects])
     }
 
     fn matter(&self, path: &Path) -> bool {
@@ -96,6 +99,13 @@ impl Places {
             return match below.components().count() {
                 0 | 1 => true,
                 2 => name.ends_with(".json") && !name.starts_with('.'),
+                _ => false,
+            };
+        }
+        if let Ok(below) = path.strip_prefix(&self.projects) {
+            return match below.components().count() {
+                0 | 1 => true,
+                2 => name.ends_with(".jsonl"),
                 _ => false,
             };
         }
@@ -113,9 +123,11 @@ impl Places {
 }
 
 impl InboxWatcher {
-    /// For the teams in `teams`, their tasks in `tasks`, and for these `files`. None of them need exist.
-    pub(crate) fn new(teams: PathBuf, tasks: PathBuf, files: Vec<PathBuf>) -> Self {
-        let places = Arc::new(Places { teams, tasks, files });
+    /// For the teams in Claude Code's directory, their tasks, transcripts that are asked for, and for these `files`. None
+    /// of them need exist.
+    pub(crate) fn new(claude: &ClaudeDir, files: Vec<PathBuf>) -> Self {
+        let (teams, tasks) = (claude.teams_dir(), claude.tasks_dir());
+        let places = Arc::new(Places { teams, tasks, projects: claude.projects_dir(), files });
         let board = Arc::new(Board::default());
         let mut new = Self {
             places,
@@ -173,7 +185,9 @@ impl InboxWatcher {
         // A directory that is made before its parent is watched tells nobody.
         for _ in 0..MOST_LEVELS {
             for (path, was) in self.watched.clone() {
-                let below = path.starts_with(&places.teams) || path.starts_with(&places.tasks);
+                let below = [&places.teams, &places.tasks, &places.projects]
+                    .iter()
+                    .any(|place| path.starts_with(place));
                 let wanted = below || above.contains(path.as_path());
                 if !wanted || directory(&path) != Some(was) {
                     self.forget(&path);
@@ -189,6 +203,7 @@ impl InboxWatcher {
         }
         self.watch(&places.teams);
         self.watch(&places.tasks);
+        self.watch(&places.projects);
         for entry in fs::read_dir(&places.teams).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.follow_team(&entry.path());
@@ -201,6 +216,19 @@ impl InboxWatcher {
         self.watch(dir);
         self.watch(&dir.join("inboxes"));
         self.watch(&self.places.tasks.join(dir.file_name().unwrap_or_default()));
+    }
+
+    /// The directory that a transcript is in.
+    pub(crate) fn follow_transcript(&mut self, path: &Path) {
+        if let Some(dir) = path.parent().filter(|dir| dir.starts_with(&self.places.projects)) {
+            self.watch(dir);
+        }
+    }
+
+    /// Directories of teams that are watched.
+    pub(crate) fn teams(&self) -> Vec<PathBuf> {
+        let is_team = |dir: &&PathBuf| dir.parent() == Some(self.places.teams.as_path());
+        self.watched.keys().filter(is_team).cloned().collect()
     }
 
     fn watch(&mut self, dir: &Path) {

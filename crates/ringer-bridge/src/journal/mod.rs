@@ -12,6 +12,7 @@
 //! have been typed is gone with the machine.
 
 mod cursor;
+mod events;
 mod handing;
 mod incoming;
 mod message;
@@ -35,6 +36,8 @@ use crate::state::StateDir;
 
 pub use cursor::Identity;
 pub(crate) use cursor::to_mark;
+pub(crate) use events::{Checkpoint, News};
+pub use events::{EventFilter, Told};
 pub use handing::Fetch;
 pub(crate) use incoming::SHUTDOWN_REQUEST;
 pub use incoming::{Delivered, Intake, Typing};

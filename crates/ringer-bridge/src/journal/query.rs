@@ -168,6 +168,12 @@ impl Journal {
                 [millis(then)],
             )?;
             connection.execute("DELETE FROM workers WHERE ended_at < ?1", [millis(then)])?;
+            connection.execute("DELETE FROM events WHERE at < ?1", [millis(then)])?;
+            connection.execute(
+                "DELETE FROM transcripts WHERE changed_at < ?1 \
+                 AND team_dir NOT IN (SELECT team_dir FROM pictures)",
+                [millis(then)],
+            )?;
             for mailbox in &gone {
                 // Nobody can bring entries back to a file whose team is gone, unless something of
                 // it is still here.

@@ -5,7 +5,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Each brings a journal from the version that is its place in the list to the next.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     "
     CREATE TABLE counter (revision INTEGER NOT NULL);
     INSERT INTO counter VALUES (0);
@@ -137,6 +137,48 @@ const MIGRATIONS: [&str; 3] = [
         started_at INTEGER NOT NULL,
         ended_at INTEGER,
         why TEXT
+    ) WITHOUT ROWID;
+    ",
+    "
+    -- What happened on teams, in the order in which it was told.
+    CREATE TABLE events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        team_dir TEXT NOT NULL,
+        team TEXT NOT NULL,
+        -- Where it came from and what it is about: the same is not told twice.
+        identity BLOB NOT NULL,
+        -- Milliseconds since 1970: when it was told.
+        at INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        -- All of it, as JSON.
+        body TEXT NOT NULL,
+        UNIQUE (team_dir, identity)
+    );
+    CREATE INDEX event_teams ON events (team_dir, seq);
+
+    -- Teams as they are, after all events.
+    CREATE TABLE pictures (
+        team_dir TEXT PRIMARY KEY,
+        team TEXT NOT NULL,
+        -- As JSON.
+        state TEXT NOT NULL,
+        -- Messages up to this one have been told.
+        told_messages INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+
+    -- Transcripts that are followed: how far each was read, and what was known then.
+    CREATE TABLE transcripts (
+        path TEXT NOT NULL,
+        -- One session can lead several teams, one after another: each is told by itself.
+        team_dir TEXT NOT NULL,
+        -- Which file it was, in case another comes in its place.
+        device INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        -- As JSON.
+        observer TEXT NOT NULL,
+        changed_at INTEGER NOT NULL,
+        PRIMARY KEY (team_dir, path)
     ) WITHOUT ROWID;
     ",
 ];

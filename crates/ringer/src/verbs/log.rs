@@ -1,18 +1,17 @@
 //! `ringer log`: the journal, for people and scripts.
 
-use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use notify::{RecursiveMode, Watcher};
 use ringer_bridge::daemon;
 use ringer_bridge::unheard::{catch_up, not_taken, unheard};
 use ringer_bridge::{Direction, Filter, Journal, Message, State};
 use ringer_teams::Structured;
 use serde_json::json;
 
+use super::watching::Watching;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::cell;
@@ -112,14 +111,7 @@ impl Log {
         journal: &Journal,
         mut filter: Filter,
     ) -> Result<(), Failure> {
-        let (tell, told) = mpsc::sync_channel(1);
-        let watcher = notify::recommended_watcher(move |_| {
-            tell.try_send(()).ok();
-        })
-        .and_then(|mut watcher| {
-            watcher.watch(context.state.path(), RecursiveMode::NonRecursive)?;
-            Ok(watcher)
-        });
+        let watching = Watching::new(context.state.path());
         loop {
             for message in journal.messages(&filter)? {
                 filter.after_revision = filter.after_revision.max(Some(message.revision));
@@ -132,10 +124,7 @@ impl Log {
                     }
                 }
             }
-            // Where nothing can be watched, a look now and then.
-            let pause =
-                if watcher.is_ok() { Duration::from_mins(1) } else { Duration::from_secs(1) };
-            told.recv_timeout(pause).ok();
+            watching.wait(Duration::from_mins(1));
         }
     }
 }

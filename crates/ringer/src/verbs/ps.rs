@@ -145,6 +145,14 @@ fn gone(life: Life) -> Row {
     }
 }
 
+/// How a worker is, with what is the matter.
+pub(super) fn state_words(row: &Row) -> String {
+    match &row.reason {
+        Some(reason) => format!("{}: {}", row.state, cell(reason)),
+        None => row.state.to_owned(),
+    }
+}
+
 fn cells(row: &Row) -> [String; 7] {
     let time = |ms: i64| {
         SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or_default())
@@ -154,16 +162,12 @@ fn cells(row: &Row) -> [String; 7] {
         (Some(started), None) => ago(time(started)),
         (None, None) => "-".to_owned(),
     };
-    let state = match &row.reason {
-        Some(reason) => format!("{}: {}", row.state, cell(reason)),
-        None => row.state.to_owned(),
-    };
     [
         cell(&row.name),
         row.pid.map_or("-".to_owned(), |pid| pid.to_string()),
         cell(&row.profile),
         cell(&row.team),
-        state,
+        state_words(row),
         up,
         row.queued.to_string(),
     ]

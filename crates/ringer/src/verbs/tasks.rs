@@ -1,7 +1,7 @@
 //! `ringer tasks`: the board that Claude Code and workers share.
 
 mod change;
-mod list;
+pub(in crate::verbs) mod list;
 mod watch;
 
 use clap::{Args, Subcommand};

@@ -33,6 +33,7 @@ impl Core {
             }
             Job::Follow => self.somebody_follows(),
             Job::TakeOff(_) | Job::Leftovers(_) | Job::Watch => true,
+            Job::Listen(dir) | Job::Compare(dir) => dir.exists(),
             Job::Receipts(_) => false,
         }
     }
@@ -67,6 +68,9 @@ impl Core {
                 if round.again {
                     self.watch();
                 }
+            }
+            (Job::Listen(dir) | Job::Compare(dir), Finding::Heard(heard)) => {
+                self.heard(job, dir, &heard);
             }
             (Job::Requests(_), Finding::Requests(Some(again)))
             | (Job::Check(_), Finding::Checked(Some(again))) => {

@@ -52,6 +52,7 @@ impl Core {
             self.path_changed(&path, now(Stage::Closed));
         }
         self.router.bury();
+        self.compare_heard();
         self.catch_up(false);
         // Tasks come without mail.
         self.watch();

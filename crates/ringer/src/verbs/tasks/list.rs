@@ -47,10 +47,10 @@ impl List {
     }
 }
 
-pub(super) const HEADINGS: [&str; 6] =
+pub(in crate::verbs) const HEADINGS: [&str; 6] =
     ["ID", "STATUS", "PRIORITY", "OWNER", "BLOCKED BY", "SUBJECT"];
 
-pub(super) fn row(task: &Task, waits: &Waits<'_>) -> [String; 6] {
+pub(in crate::verbs) fn row(task: &Task, waits: &Waits<'_>) -> [String; 6] {
     let blockers = waits.blockers(&task.id);
     let blockers: Vec<String> = blockers.iter().map(|id| format!("#{}", cell(id))).collect();
     [
@@ -63,7 +63,7 @@ pub(super) fn row(task: &Task, waits: &Waits<'_>) -> [String; 6] {
     ]
 }
 
-pub(super) fn style(task: &Task) -> &'static str {
+pub(in crate::verbs) fn style(task: &Task) -> &'static str {
     match task.status.as_str() {
         "in_progress" => BOLD,
         "completed" => DIM,
