@@ -11,6 +11,7 @@ mod leading;
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod leads;
 mod native;
+mod picture;
 mod restart;
 mod round_trip;
 #[path = "../scene/mod.rs"]

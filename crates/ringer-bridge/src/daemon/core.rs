@@ -94,6 +94,8 @@ pub(crate) struct Core {
     teams: HashSet<PathBuf>,
     /// Transcripts that are followed, and the teams that each tells of.
     transcripts: HashMap<PathBuf, HashSet<PathBuf>>,
+    /// Transcripts beside them, of sessions that lead no team.
+    strangers: HashSet<PathBuf>,
     jobs: Jobs,
     presence: Presence,
     /// Teams that lose our members again and again, and when each may be visited next.
@@ -130,6 +132,7 @@ impl Core {
             inboxes: HashMap::new(),
             teams: HashSet::new(),
             transcripts: HashMap::new(),
+            strangers: HashSet::new(),
             cooling: HashMap::new(),
             problems: Problems::default(),
             signatures: Signatures::default(),

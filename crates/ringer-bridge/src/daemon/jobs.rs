@@ -171,6 +171,12 @@ impl Jobs {
         self.due.entry(job).or_insert((when, noted));
     }
 
+    /// Lets it be done when nothing has asked for it for so long, but not put off for longer than `most`.
+    pub(crate) fn start_after(&mut self, pause: Duration, most: Duration, job: Job, noted: Noted) {
+        let (when, noted) = self.due.entry(job).or_insert((Instant::now(), noted));
+        *when = (Instant::now() + pause).min(Instant::from_std(noted.since + most));
+    }
+
     /// It is done; if it is to be done again, it has begun.
     pub(crate) fn finished(&mut self, job: &Job) {
         if let Some(Some(again)) = self.running.remove(job) {

@@ -11,14 +11,19 @@ use std::path::Path;
 const CHUNK: usize = 256 * 1024;
 
 /// How far a file was read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tail {
     /// Device and number of the file; none if it was never read.
     pub(crate) file: Option<(u64, u64)>,
     pub(crate) position: u64,
-    /// Whether somebody else said how far it was read.
+    /// What was read last. If something else stands there now, the file was written anew, in place.
+    ending: Vec<u8>,
+    /// Whether somebody else said how far it was read, who said so only at the end of a line.
     is_restored: bool,
 }
+
+/// So many bytes tell one ending from another: lines end in ids and times.
+const ENDING: usize = 256;
 
 /// What a look at a file came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +44,7 @@ pub enum Part<'a> {
 impl Tail {
     /// From where somebody has read up to a line's end.
     pub(crate) fn restore(file: (u64, u64), position: u64) -> Self {
-        Self { file: Some(file), position, is_restored: true }
+        Self { file: Some(file), position, ending: Vec::new(), is_restored: true }
     }
 
     /// Reads what is new, at most so many bytes of it.
@@ -53,9 +58,9 @@ impl Tail {
         let about = file.metadata()?;
         let id = (about.dev(), about.ino());
         let is_other = self.file.is_some_and(|known| known != id);
-        let is_torn = std::mem::take(&mut self.is_restored) && !self.is_at_line(&file);
-        if is_other || about.len() < self.position || is_torn {
+        if is_other || about.len() < self.position || !self.goes_on(&file) {
             self.position = 0;
+            self.ending.clear();
             each(Part::Anew);
         }
         self.file = Some(id);
@@ -68,6 +73,8 @@ impl Tail {
                 return Ok(Look { more: false });
             }
             self.position += count as u64;
+            self.ending.extend_from_slice(&chunk[count.saturating_sub(ENDING)..count]);
+            self.ending.drain(..self.ending.len().saturating_sub(ENDING));
             each(Part::Bytes(&chunk[..count]));
         }
         Ok(Look { more: true })
@@ -78,11 +85,14 @@ impl Tail {
         self.file.is_some()
     }
 
-    /// Whether a line begins where it was read to: otherwise the file was written anew, in place.
-    fn is_at_line(&self, file: &File) -> bool {
-        let Some(before) = self.position.checked_sub(1) else { return true };
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, before).is_ok() && byte == *b"\n"
+    /// Whether the file still has what was read, as far as can be told from the end of it.
+    fn goes_on(&mut self, file: &File) -> bool {
+        if std::mem::take(&mut self.is_restored) && self.position > 0 {
+            self.ending = b"\n".to_vec();
+        }
+        let mut now = vec![0; self.ending.len()];
+        let start = self.position - now.len() as u64;
+        file.read_exact_at(&mut now, start).is_ok() && now == self.ending
     }
 }
 
@@ -116,6 +126,9 @@ mod tests {
         // Shorter.
         file.set_len(4).unwrap();
         assert_eq!(read(&mut tail, &path, 1000), ("^one\n".to_owned(), false));
+        // As long as it was, but something else.
+        put(&path, "two\n");
+        assert_eq!(read(&mut tail, &path, 1000), ("^two\n".to_owned(), false));
         // Another one.
         let other = dir.path().join("b.jsonl");
         put(&other, "other\nthings\n");
