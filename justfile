@@ -50,6 +50,10 @@ audit:
 samples:
     cargo run --quiet --package ringer-testkit --bin capture -- crates/ringer-teams/tests/samples
 
+# Makes the recordings of real Claude Code streams, transcripts and disks anew.
+recordings:
+    cargo run --quiet --package ringer-testkit --bin record -- crates/ringer-observe/tests/recordings
+
 # Makes the README's picture anew: real programs in real terminals.
 picture:
     cargo build --quiet --package ringer

@@ -9,7 +9,7 @@ use ringer_testkit::{Running, put, wait_for};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, TEAM, said};
-use crate::transcript::{SESSION, Transcript, append};
+use crate::transcript::{SESSION, Transcript, append, replace};
 
 /// Runs it with this on its standard input.
 fn pipe(scene: &Scene, arguments: &[&str], input: &[u8]) -> Output {
@@ -155,7 +155,7 @@ fn a_file_is_followed_through_its_replacement() {
     let other = lead.path.with_extension("other");
     put(&other, "");
     append(&other, &line);
-    fs::rename(&other, &lead.path).unwrap();
+    replace(&lead.path, &other);
     wait("\"anew\"");
     follow.kill().unwrap();
     follow.wait().unwrap();

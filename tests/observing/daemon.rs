@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{QUICK, Scene, TEAM};
 use crate::told::{about, events, team, told};
-use crate::transcript::{SESSION, Transcript};
+use crate::transcript::{SESSION, Transcript, replace};
 
 /// Waits until all of these were told, each once and in this order, whatever else was.
 fn wait_for(scene: &Scene, expected: &[&str]) {
@@ -130,7 +130,7 @@ fn a_transcript_that_is_cut_short_or_replaced_is_read_again_and_nothing_is_told_
     wait_for(&scene, &["team:message:received one"]);
     // Cut short, and written further.
     let whole = fs::read_to_string(&lead.path).unwrap();
-    let first: String = whole.lines().take(2).map(|line| format!("{line}\n")).collect();
+    let first: String = whole.split_inclusive('\n').take(2).collect();
     ringer_testkit::put(&lead.path, &first);
     lead.say("w", "two");
     wait_for(&scene, &["team:message:received one", "team:message:received two"]);
@@ -143,7 +143,7 @@ fn a_transcript_that_is_cut_short_or_replaced_is_read_again_and_nothing_is_told_
         &json!({"success": true, "routing": {"sender": "team-lead"}}),
     );
     crate::transcript::append(&copy, &lines);
-    fs::rename(&copy, &lead.path).unwrap();
+    replace(&lead.path, &copy);
     lead.say("w", "four");
     let expected = ["one", "two", "three", "four"].map(|n| format!("team:message:received {n}"));
     wait_for(&scene, &expected.each_ref().map(String::as_str));

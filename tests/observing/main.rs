@@ -5,8 +5,10 @@
 mod command;
 mod daemon;
 #[path = "../scene/leads.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
 mod leads;
 #[path = "../scene/mod.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
 mod scene;
 mod told;
 mod transcript;

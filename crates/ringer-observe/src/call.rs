@@ -40,11 +40,26 @@ pub(crate) enum Call {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// To nobody is to everybody.
-    Words { to: Option<String>, content: String, summary: Option<String> },
-    ShutdownRequest { to: String },
-    ShutdownResponse { request_id: String, approved: bool, reason: Option<String> },
-    PlanRequest { request_id: Option<String> },
-    PlanResponse { request_id: String, approved: bool },
+    Words {
+        to: Option<String>,
+        content: String,
+        summary: Option<String>,
+    },
+    ShutdownRequest {
+        to: String,
+    },
+    ShutdownResponse {
+        request_id: String,
+        approved: bool,
+        reason: Option<String>,
+    },
+    PlanRequest {
+        request_id: Option<String>,
+    },
+    PlanResponse {
+        request_id: String,
+        approved: bool,
+    },
 }
 
 /// Why a call is passed over.
@@ -242,12 +257,20 @@ mod tests {
             ("TeamDelete", json!({}), TeamStateChange),
             ("Teammate", json!({"operation": "spawnTeam", "team_name": "t"}), TeamStateChange),
             ("Teammate", json!({"operation": "cleanup"}), TeamStateChange),
-            ("Teammate", json!({"operation": "requestShutdown", "target_agent_id": "a@t"}), TeamMessage),
+            (
+                "Teammate",
+                json!({"operation": "requestShutdown", "target_agent_id": "a@t"}),
+                TeamMessage,
+            ),
             ("Teammate", json!({"operation": "approveShutdown", "request_id": "r"}), TeamMessage),
             ("Teammate", json!({"operation": "rejectShutdown", "request_id": "r"}), TeamMessage),
             ("Teammate", json!({"operation": "approvePlan", "request_id": "r"}), TeamMessage),
             ("Teammate", json!({"operation": "rejectPlan", "request_id": "r"}), TeamMessage),
-            ("Teammate", json!({"operation": "write", "target_agent_id": "a", "value": "x"}), TeamMessage),
+            (
+                "Teammate",
+                json!({"operation": "write", "target_agent_id": "a", "value": "x"}),
+                TeamMessage,
+            ),
             ("Teammate", json!({"operation": "broadcast", "value": "x"}), TeamMessage),
             ("Task", json!({"team_name": "t", "name": "a", "prompt": "p"}), TeamStateChange),
             ("Agent", json!({"name": "a", "prompt": "p"}), TeamStateChange),
@@ -256,16 +279,44 @@ mod tests {
             ("TaskUpdate", json!({"taskId": 1}), TeamTaskUpdate),
             ("TaskGet", json!({"taskId": "1"}), TeamTaskUpdate),
             ("TaskList", json!({}), TeamTaskUpdate),
-            ("SendMessage", json!({"type": "message", "recipient": "a", "content": "x"}), TeamMessage),
+            (
+                "SendMessage",
+                json!({"type": "message", "recipient": "a", "content": "x"}),
+                TeamMessage,
+            ),
             ("SendMessage", json!({"to": "a", "message": "x"}), TeamMessage),
             ("SendMessage", json!({"type": "broadcast", "content": "x"}), TeamMessage),
             ("SendMessage", json!({"type": "shutdown_request", "recipient": "a"}), TeamMessage),
-            ("SendMessage", json!({"to": "a", "message": {"type": "shutdown_request"}}), TeamMessage),
-            ("SendMessage", json!({"type": "shutdown_response", "request_id": "r", "approve": true}), TeamMessage),
-            ("SendMessage", json!({"to": "l", "message": {"type": "shutdown_response", "request_id": "r", "approve": false}}), TeamMessage),
-            ("SendMessage", json!({"type": "plan_approval_request", "content": "the plan"}), TeamMessage),
-            ("SendMessage", json!({"type": "plan_approval_response", "request_id": "r", "approve": false}), TeamMessage),
-            ("SendMessage", json!({"to": "a", "message": {"type": "plan_approval_response", "request_id": "r", "approve": true}}), TeamMessage),
+            (
+                "SendMessage",
+                json!({"to": "a", "message": {"type": "shutdown_request"}}),
+                TeamMessage,
+            ),
+            (
+                "SendMessage",
+                json!({"type": "shutdown_response", "request_id": "r", "approve": true}),
+                TeamMessage,
+            ),
+            (
+                "SendMessage",
+                json!({"to": "l", "message": {"type": "shutdown_response", "request_id": "r", "approve": false}}),
+                TeamMessage,
+            ),
+            (
+                "SendMessage",
+                json!({"type": "plan_approval_request", "content": "the plan"}),
+                TeamMessage,
+            ),
+            (
+                "SendMessage",
+                json!({"type": "plan_approval_response", "request_id": "r", "approve": false}),
+                TeamMessage,
+            ),
+            (
+                "SendMessage",
+                json!({"to": "a", "message": {"type": "plan_approval_response", "request_id": "r", "approve": true}}),
+                TeamMessage,
+            ),
         ] {
             let call = recognise(tool, &input).unwrap_or_else(|e| panic!("{tool} {input}: {e:?}"));
             assert_eq!(call.category(), category, "{tool} {input}");
@@ -285,8 +336,16 @@ mod tests {
             ("SendMessage", json!({}), Lacks("type")),
             ("SendMessage", json!({"type": "message", "content": "x"}), Lacks("to")),
             ("SendMessage", json!({"type": "message", "recipient": "a"}), Lacks("message")),
-            ("SendMessage", json!({"type": "shutdown_response", "approve": true}), Lacks("request_id")),
-            ("SendMessage", json!({"type": "shutdown_response", "request_id": "r"}), Lacks("approve")),
+            (
+                "SendMessage",
+                json!({"type": "shutdown_response", "approve": true}),
+                Lacks("request_id"),
+            ),
+            (
+                "SendMessage",
+                json!({"type": "shutdown_response", "request_id": "r"}),
+                Lacks("approve"),
+            ),
             ("SendMessage", json!({"type": "song", "content": "x"}), Unknown),
             ("Teammate", json!({}), Lacks("operation")),
             ("Teammate", json!({"operation": "discoverTeams"}), Other),
@@ -309,11 +368,17 @@ mod tests {
 
     #[test]
     fn both_forms_of_a_message_are_the_same_message() {
-        let old = recognise("SendMessage", &json!({"type": "message", "recipient": "a", "content": "x", "summary": "s"}));
+        let old = recognise(
+            "SendMessage",
+            &json!({"type": "message", "recipient": "a", "content": "x", "summary": "s"}),
+        );
         let new = recognise("SendMessage", &json!({"to": "a", "message": "x", "summary": "s"}));
-        let both = recognise("SendMessage", &json!({
-            "to": "a", "message": "x", "summary": "s", "type": "message", "recipient": "a", "content": "x",
-        }));
+        let both = recognise(
+            "SendMessage",
+            &json!({
+                "to": "a", "message": "x", "summary": "s", "type": "message", "recipient": "a", "content": "x",
+            }),
+        );
         assert_eq!(old, new);
         assert_eq!(new, both);
         for id in ["a", "@a", "a@team"] {

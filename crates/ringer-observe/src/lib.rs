@@ -11,6 +11,7 @@
 mod call;
 mod event;
 mod filter;
+mod finished;
 mod line;
 mod notice;
 mod observer;

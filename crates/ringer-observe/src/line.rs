@@ -87,8 +87,9 @@ pub(crate) enum Unread {
 
 impl<'a> Line<'a> {
     pub(crate) fn parse(text: &'a [u8]) -> Result<Self, Unread> {
-        serde_json::from_slice(text).map_err(|_| {
-            let is_json = serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        let text = str::from_utf8(text).map_err(|_| Unread::Broken)?;
+        serde_json::from_str(text).map_err(|_| {
+            let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
             if is_json { Unread::Odd } else { Unread::Broken }
         })
     }
@@ -112,8 +113,12 @@ impl<'a> Line<'a> {
         serde_json::from_str(self.status?.get()).ok()
     }
 
-    pub(crate) fn message(&self) -> Message<'a> {
-        self.message.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+    /// What is said with it; other lines have under this name what they like.
+    pub(crate) fn message(&self) -> Result<Message<'a>, Unread> {
+        match self.message.filter(|_| matches!(self.kind.as_ref(), "assistant" | "user")) {
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Unread::Odd),
+            None => Ok(Message::default()),
+        }
     }
 }
 
@@ -142,7 +147,6 @@ pub(crate) fn words(content: Option<&RawValue>) -> String {
     if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(content.get()) {
         return text.into_owned();
     }
-    let texts: Vec<_> =
-        blocks(Some(content)).into_iter().filter_map(|block| block.text).collect();
+    let texts: Vec<_> = blocks(Some(content)).into_iter().filter_map(|block| block.text).collect();
     texts.join("\n")
 }

@@ -124,27 +124,46 @@ mod tests {
             summary: summary.map(str::to_owned),
         };
         for (text, expected) in [
-            ("<teammate-message teammate_id=\"alice\" color=\"blue\" summary=\"a \"b\" c\">\nhi\n</teammate-message>",
-             vec![("alice", words("hi", Some("a \"b\" c")))]),
-            ("Another session sent a message:\n<teammate-message teammate_id=\"alice@t\">\na\n\nb\n</teammate-message>\n\n\
+            (
+                "<teammate-message teammate_id=\"alice\" color=\"blue\" summary=\"a \"b\" c\">\nhi\n</teammate-message>",
+                vec![("alice", words("hi", Some("a \"b\" c")))],
+            ),
+            (
+                "Another session sent a message:\n<teammate-message teammate_id=\"alice@t\">\na\n\nb\n</teammate-message>\n\n\
               <teammate-message teammate_id=\"bob\" color=\"red\">\n{\"type\":\"idle_notification\",\"from\":\"carl\"}\n</teammate-message>\n\nMore.",
-             vec![("alice", words("a\n\nb", None)), ("bob", Mail::Idle)]),
-            ("<teammate-message teammate_id=\"a\">\n{\"type\":\"shutdown_approved\",\"requestId\":\"r\"}\n</teammate-message>",
-             vec![("a", Mail::ShutdownApproved)]),
-            ("<teammate-message teammate_id=\"a\">\n{\"type\":\"shutdown_rejected\",\"reason\":\"no\"}\n</teammate-message>",
-             vec![("a", Mail::ShutdownRejected { reason: Some("no".to_owned()) })]),
-            ("<teammate-message teammate_id=\"a\">\n{\"type\":\"plan_approval_request\",\"requestId\":\"p1\"}\n</teammate-message>",
-             vec![("a", Mail::PlanRequest { request_id: "p1".to_owned() })]),
-            ("<teammate-message teammate_id=\"system\">\n{\"type\":\"teammate_terminated\",\"message\":\"a has shut down.\"}\n</teammate-message>",
-             vec![("system", Mail::Terminated { name: "a".to_owned() })]),
-            ("<teammate-message teammate_id=\"a\">\n{\"type\":\"new\"}\n</teammate-message>", vec![("a", Mail::Other)]),
-            ("<teammate-message teammate_id=\"a\">\n{\"half\": \n</teammate-message>", vec![("a", words("{\"half\": ", None))]),
+                vec![("alice", words("a\n\nb", None)), ("bob", Mail::Idle)],
+            ),
+            (
+                "<teammate-message teammate_id=\"a\">\n{\"type\":\"shutdown_approved\",\"requestId\":\"r\"}\n</teammate-message>",
+                vec![("a", Mail::ShutdownApproved)],
+            ),
+            (
+                "<teammate-message teammate_id=\"a\">\n{\"type\":\"shutdown_rejected\",\"reason\":\"no\"}\n</teammate-message>",
+                vec![("a", Mail::ShutdownRejected { reason: Some("no".to_owned()) })],
+            ),
+            (
+                "<teammate-message teammate_id=\"a\">\n{\"type\":\"plan_approval_request\",\"requestId\":\"p1\"}\n</teammate-message>",
+                vec![("a", Mail::PlanRequest { request_id: "p1".to_owned() })],
+            ),
+            (
+                "<teammate-message teammate_id=\"system\">\n{\"type\":\"teammate_terminated\",\"message\":\"a has shut down.\"}\n</teammate-message>",
+                vec![("system", Mail::Terminated { name: "a".to_owned() })],
+            ),
+            (
+                "<teammate-message teammate_id=\"a\">\n{\"type\":\"new\"}\n</teammate-message>",
+                vec![("a", Mail::Other)],
+            ),
+            (
+                "<teammate-message teammate_id=\"a\">\n{\"half\": \n</teammate-message>",
+                vec![("a", words("{\"half\": ", None))],
+            ),
             ("<teammate-message teammate_id=\"a\">\nno end", vec![]),
             ("<teammate-message color=\"red\">\nfrom nobody\n</teammate-message>", vec![]),
             ("see <teammate-message", vec![]),
         ] {
             let found: Vec<_> = notices(text).into_iter().map(|n| (n.from, n.mail)).collect();
-            let expected: Vec<_> = expected.into_iter().map(|(from, body)| (from.to_owned(), body)).collect();
+            let expected: Vec<_> =
+                expected.into_iter().map(|(from, body)| (from.to_owned(), body)).collect();
             assert_eq!(found, expected, "{text}");
         }
     }

@@ -146,8 +146,10 @@ impl Observer {
     /// Takes a line in, without its end.
     pub fn line(&mut self, text: &[u8]) -> Seen {
         let mut seen = Seen::default();
-        let line = match Line::parse(text) {
-            Ok(line) => line,
+        // Whatever of its end was cut off, it is the same line.
+        let text = text.trim_ascii();
+        let (line, message) = match Line::parse(text).and_then(|line| Ok((line.message()?, line))) {
+            Ok((message, line)) => (line, message),
             Err(unread) => {
                 seen.unread = Some(unread);
                 return seen;
@@ -162,8 +164,8 @@ impl Observer {
         }
         self.now = line.time().or(self.now);
         match line.kind.as_ref() {
-            "assistant" => self.said(&line, &mut seen),
-            "user" => self.heard(&line, &mut seen),
+            "assistant" => self.said(&line, &message, &mut seen),
+            "user" => self.heard(&line, &message, &mut seen),
             "system" if line.subtype.as_deref() == Some("task_notification") => {
                 self.notified(&line, &mut seen);
             }
@@ -187,17 +189,16 @@ impl Observer {
     /// There is nothing more to come for now: who has completed a task and not begun another is idle.
     pub fn finish(&mut self) -> Vec<Event> {
         let mut happened = Vec::new();
-        self.picture.settle(None, &mut happened);
+        self.picture.settle(None, None, &mut happened);
         happened.into_iter().map(|what| self.event(what, None, None)).collect()
     }
 
     /// The model says something.
-    fn said(&mut self, line: &Line<'_>, seen: &mut Seen) {
-        let message = line.message();
+    fn said(&mut self, line: &Line<'_>, message: &Message<'_>, seen: &mut Seen) {
         // Without an id, a line is all that was said.
         let batch = message.id.as_deref().map(str::to_owned);
         let mut idle = Vec::new();
-        self.picture.settle(batch.as_deref(), &mut idle);
+        self.picture.settle(batch.as_deref(), line.time(), &mut idle);
         self.tell(line, None, idle, seen);
         for block in message.blocks() {
             if block.kind == "tool_use" {
@@ -236,8 +237,7 @@ impl Observer {
     }
 
     /// A tool answers, or somebody says something to the model.
-    fn heard(&mut self, line: &Line<'_>, seen: &mut Seen) {
-        let message = line.message();
+    fn heard(&mut self, line: &Line<'_>, message: &Message<'_>, seen: &mut Seen) {
         let blocks = message.blocks();
         let answers: Vec<&Block<'_>> =
             blocks.iter().filter(|block| block.kind == "tool_result").collect();
@@ -246,7 +246,7 @@ impl Observer {
             self.answered(line, block, kept, seen);
         }
         if answers.is_empty() {
-            self.mail(line, &message, seen);
+            self.mail(line, message, seen);
         }
     }
 
@@ -263,8 +263,17 @@ impl Observer {
         if asked.call.is_certain() || outcome.is_teammate() {
             let (category, result) = (asked.call.category(), kept.or(block.content));
             let is_error = outcome.is_error();
-            seen.supplements
-                .push(Supplement::of_result(category, &asked.tool, id, result, is_error));
+            seen.supplements.push(Supplement::of_result(
+                category,
+                &asked.tool,
+                id,
+                result,
+                is_error,
+            ));
+        }
+        // The same call happens once, in whatever lines it comes again.
+        if !self.recent.is_new(format!("{id} {:?}", asked.call).as_bytes()) {
+            return;
         }
         let mut happened = Vec::new();
         let session = self.session.clone();
@@ -285,10 +294,8 @@ impl Observer {
 
     /// Something that ran within a call has come to its end.
     fn notified(&mut self, line: &Line<'_>, seen: &mut Seen) {
-        let is_over = matches!(
-            line.status().as_deref(),
-            Some("completed" | "failed" | "killed" | "stopped")
-        );
+        let is_over =
+            matches!(line.status().as_deref(), Some("completed" | "failed" | "killed" | "stopped"));
         if let Some(call) = line.tool_use_id.as_deref().filter(|_| is_over) {
             let mut happened = Vec::new();
             self.picture.ended(call, &mut happened);
@@ -299,7 +306,7 @@ impl Observer {
     /// What the model said is over.
     fn rest(&mut self, line: &Line<'_>, seen: &mut Seen) {
         let mut idle = Vec::new();
-        self.picture.settle(None, &mut idle);
+        self.picture.settle(None, line.time(), &mut idle);
         self.tell(line, None, idle, seen);
     }
 
@@ -320,5 +327,6 @@ impl Observer {
 }
 
 fn place<'a>(session: Option<&'a str>, line: &'a Line<'_>) -> Place<'a> {
-    Place { session, team: line.team.as_deref(), agent: line.agent.as_deref() }
+    let (team, agent) = (line.team.as_deref(), line.agent.as_deref());
+    Place { session, team, agent, time: line.time() }
 }

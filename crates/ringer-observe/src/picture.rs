@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Said, plain};
 use crate::event::What;
+use crate::finished::Finished;
 use crate::notice::{Mail, Notice};
 use crate::outcome::Outcome;
 use crate::pending::Asked;
@@ -24,8 +25,8 @@ pub(crate) struct Picture {
     /// Tasks can be there before anything shows that there is a team.
     state: TeamState,
     is_known: bool,
-    /// Who has completed a task in which answer of the model, and not begun another.
-    finished: Vec<(Option<String>, String)>,
+    /// Who may be idle as soon as the model says something else.
+    finished: Finished,
     /// Which call made which member: what is said within it, that member says.
     spawns: Vec<(String, String)>,
 }
@@ -38,6 +39,8 @@ pub(crate) struct Place<'a> {
     pub(crate) team: Option<&'a str>,
     /// Who the session is on its team, if it is not the lead.
     pub(crate) agent: Option<&'a str>,
+    /// When it was written, in milliseconds since 1970.
+    pub(crate) time: Option<i64>,
 }
 
 impl Place<'_> {
@@ -52,7 +55,7 @@ impl Place<'_> {
 impl Default for Picture {
     fn default() -> Self {
         let state = TeamState::new("", Role::Teammate);
-        Self { state, is_known: false, finished: Vec::new(), spawns: Vec::new() }
+        Self { state, is_known: false, finished: Finished::default(), spawns: Vec::new() }
     }
 }
 
@@ -80,7 +83,8 @@ impl Picture {
         out: &mut Vec<What>,
     ) {
         if outcome.failed() {
-            if matches!(asked.call, Call::DeleteTeam) && self.is_known {
+            // It says why; an error changes nothing, whatever it was about.
+            if matches!(asked.call, Call::DeleteTeam) && self.is_known && !outcome.is_error() {
                 self.state.error = outcome.message();
             }
             return;
@@ -134,7 +138,7 @@ impl Picture {
             }
             Call::UpdateTask(update) => {
                 self.appear(None, place, out);
-                self.update(update, outcome, asked.batch.as_deref(), who.as_deref(), out);
+                self.update(update, outcome, asked.batch.as_deref(), who.as_deref(), place, out);
             }
             Call::LookAtTasks => self.appear(None, place, out),
             Call::Send(said) => {
@@ -197,7 +201,8 @@ impl Picture {
     }
 
     fn join(&mut self, call: &str, member: Member, out: &mut Vec<What>) {
-        if !self.spawns.iter().any(|(id, _)| id == call) {
+        let is_new = !self.spawns.iter().any(|(id, _)| id == call);
+        if is_new {
             if self.spawns.len() == MOST_SPAWNS {
                 self.spawns.remove(0);
             }
@@ -206,9 +211,7 @@ impl Picture {
         let known = self.state.members.iter_mut().find(|known| known.name == member.name);
         match known {
             // A name can be given again when who had it has ended.
-            Some(known) if known.status == Standing::Shutdown && known.agent_id != member.agent_id => {
-                *known = member.clone();
-            }
+            Some(known) if known.status == Standing::Shutdown && is_new => *known = member.clone(),
             Some(_) => return,
             None => self.state.members.push(member.clone()),
         }
@@ -228,6 +231,7 @@ impl Picture {
         outcome: &Outcome,
         batch: Option<&str>,
         who: Option<&str>,
+        place: Place<'_>,
         out: &mut Vec<What>,
     ) {
         let mut update = update.clone();
@@ -241,16 +245,14 @@ impl Picture {
         match task.status {
             Status::InProgress if has_changed || before.owner != task.owner => {
                 if let Some(owner) = &owner {
-                    self.finished.retain(|(when, who)| {
-                        who != owner || when.as_deref() != batch
-                    });
+                    self.finished.begins(owner, batch);
                     self.stand(owner, Standing::Active, &mut Vec::new());
                 }
                 self.tell(What::TaskClaimed { task }, out);
             }
             Status::Completed if has_changed => {
                 if let Some(owner) = owner.filter(|_| before.status == Status::InProgress) {
-                    self.finished.push((batch.map(str::to_owned), owner));
+                    self.finished.add(owner, batch, place.time);
                 }
                 self.tell(What::TaskCompleted { task }, out);
             }
@@ -259,12 +261,8 @@ impl Picture {
     }
 
     /// The model has begun to say something else: who has completed a task and not begun another is idle.
-    pub(crate) fn settle(&mut self, batch: Option<&str>, out: &mut Vec<What>) {
-        let (done, on): (Vec<_>, Vec<_>) = std::mem::take(&mut self.finished)
-            .into_iter()
-            .partition(|(when, _)| batch.is_none() || when.as_deref() != batch);
-        self.finished = on;
-        for (_, who) in done {
+    pub(crate) fn settle(&mut self, batch: Option<&str>, now: Option<i64>, out: &mut Vec<What>) {
+        for who in self.finished.take(batch, now) {
             let is_at = |task: &Task| {
                 task.status == Status::InProgress && task.owner.as_ref() == Some(&who)
             };

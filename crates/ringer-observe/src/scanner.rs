@@ -111,8 +111,7 @@ impl Scanner {
     }
 
     fn matters(&self, line: &[u8], observer: &Observer) -> bool {
-        self.filter.find(line).is_some()
-            || (observer.is_attentive() && self.filter.is_answer(line))
+        self.filter.find(line).is_some() || (observer.is_attentive() && self.filter.is_answer(line))
     }
 
     /// Looks at some whole lines.
@@ -121,7 +120,8 @@ impl Scanner {
         let mut start = 0;
         for end in memchr_iter(b'\n', bytes) {
             self.counts.lines += 1;
-            self.counts.broken += u64::from(!is_plausible(&bytes[start..end]));
+            let line = &bytes[start..end];
+            self.counts.broken += u64::from(!is_plausible(line) || line.len() > LONGEST_LINE);
             start = end + 1;
         }
         let mut at = 0;
@@ -137,7 +137,8 @@ impl Scanner {
             let start = memrchr(b'\n', &bytes[at..mark]).map_or(at, |newline| at + newline + 1);
             let end = memchr(b'\n', &bytes[mark..]).map_or(bytes.len(), |newline| mark + newline);
             let line = &bytes[start..end];
-            if is_plausible(line) && self.matters(line, observer) {
+            let is_fine = is_plausible(line) && line.len() <= LONGEST_LINE;
+            if is_fine && self.matters(line, observer) {
                 let passed = memchr_iter(b'\n', &bytes[counted.0..start]).count() as u64;
                 counted = (start, counted.1 + passed);
                 self.look(line, counted.1 + 1, observer, each);
@@ -153,11 +154,7 @@ impl Scanner {
         observer: &mut Observer,
         each: &mut impl FnMut(u64, Seen),
     ) {
-        let seen = if line.len() > LONGEST_LINE {
-            Seen { unread: Some(Unread::Broken), ..Seen::default() }
-        } else {
-            observer.line(line)
-        };
+        let seen = observer.line(line);
         self.counts.repeated += u64::from(seen.is_repeated);
         match seen.unread {
             Some(Unread::Broken) => self.counts.broken += 1,

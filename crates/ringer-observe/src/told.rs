@@ -10,20 +10,22 @@ impl TeamState {
     /// Takes an event in. Whether it is news: what the state says already has been told.
     pub fn tell(&mut self, what: &What) -> bool {
         match what {
-            What::Joined { member } => match self.members.iter_mut().find(|m| m.name == member.name) {
-                Some(known) if known.status != Standing::Shutdown => {
-                    refine(known, member);
-                    false
+            What::Joined { member } => {
+                match self.members.iter_mut().find(|m| m.name == member.name) {
+                    Some(known) if known.status != Standing::Shutdown => {
+                        refine(known, member);
+                        false
+                    }
+                    Some(known) => {
+                        known.clone_from(member);
+                        true
+                    }
+                    None => {
+                        self.members.push(member.clone());
+                        true
+                    }
                 }
-                Some(known) => {
-                    known.clone_from(member);
-                    true
-                }
-                None => {
-                    self.members.push(member.clone());
-                    true
-                }
-            },
+            }
             What::Idle { member } => self.stand(&member.name, Standing::Idle),
             What::Shutdown { member } => self.stand(&member.name, Standing::Shutdown),
             What::TaskCreated { task } => {

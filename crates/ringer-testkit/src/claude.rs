@@ -25,6 +25,9 @@ const IMPLICIT_TEAMS: u32 = 200;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Its pane: the first one. It opens others for teammates.
+const PANE: &str = "lead:0.0";
+
 /// A session of Claude Code.
 #[derive(Debug)]
 pub struct Claude {
@@ -164,18 +167,18 @@ impl Claude {
             if again.replace(true) {
                 self.press("C-u").ok()?;
             }
-            self.tmux(&["send-keys", "-t", "lead", "-l", prompt]).ok()?;
+            self.tmux(&["send-keys", "-t", PANE, "-l", prompt]).ok()?;
             std::thread::sleep(Duration::from_millis(300));
             self.screen().contains(prompt).then_some(())
         };
         self.wait("the typed prompt", typed)?;
-        self.tmux(&["send-keys", "-t", "lead", "Enter"])?;
+        self.tmux(&["send-keys", "-t", PANE, "Enter"])?;
         Ok(())
     }
 
     /// Somebody presses this key, as tmux calls it.
     pub fn press(&self, key: &str) -> Result<()> {
-        self.tmux(&["send-keys", "-t", "lead", key]).map(drop)
+        self.tmux(&["send-keys", "-t", PANE, key]).map(drop)
     }
 
     /// The team that it leads: made with `TeamCreate` where that exists, else the session's own.
@@ -211,12 +214,12 @@ impl Claude {
 
     /// What is on its screen.
     pub fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-p", "-t", "lead"]).unwrap_or_default()
+        self.tmux(&["capture-pane", "-p", "-t", PANE]).unwrap_or_default()
     }
 
     /// The same, with colours: as a terminal would be told.
     pub fn coloured_screen(&self) -> Result<String> {
-        self.tmux(&["capture-pane", "-epN", "-t", "lead"])
+        self.tmux(&["capture-pane", "-epN", "-t", PANE])
     }
 
     fn wait<T>(&self, what: &str, condition: impl Fn() -> Option<T>) -> Result<T> {
@@ -241,7 +244,7 @@ impl Claude {
 impl Drop for Claude {
     fn drop(&mut self) {
         // It writes to its home to the very end, so that is gone only when it is.
-        let pid = self.tmux(&["display-message", "-p", "-t", "lead", "#{pane_pid}"]);
+        let pid = self.tmux(&["display-message", "-p", "-t", PANE, "#{pane_pid}"]);
         self.tmux(&["kill-server"]).ok();
         let process = Path::new("/proc").join(pid.unwrap_or_default().trim());
         let gone = || (process == Path::new("/proc/") || !process.exists()).then_some(());

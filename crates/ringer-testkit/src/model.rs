@@ -38,6 +38,8 @@ pub enum Turn {
     Use(String, String),
     /// Calls a tool, but not before [`Model::release`].
     HoldUse(String, String),
+    /// Calls several tools in one answer, each as with [`Turn::Use`].
+    UseAll(Vec<(String, String)>),
     /// Does what follows from what the user said last.
     React(fn(&str) -> Self),
     /// Says something, but not to the end before [`Model::release`]: until then the agent is busy.
@@ -55,6 +57,12 @@ impl Turn {
         Self::Use(tool.to_owned(), input.to_string())
     }
 
+    /// Calls several tools in one answer.
+    pub fn call_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let calls = calls.into_iter();
+        Self::UseAll(calls.map(|(tool, input)| (tool.to_owned(), input.to_string())).collect())
+    }
+
     /// Calls a tool when it is released.
     pub fn hold_call(tool: &str, input: &Value) -> Self {
         Self::HoldUse(tool.to_owned(), input.to_string())
@@ -63,6 +71,17 @@ impl Turn {
     /// Says something when it is released.
     pub fn hold(text: &str) -> Self {
         Self::Hold(text.to_owned())
+    }
+
+    /// The tools that it calls, in order, each with its input.
+    fn calls(&self) -> Vec<(&str, &str)> {
+        match self {
+            Self::Use(tool, input) | Self::HoldUse(tool, input) => vec![(tool, input)],
+            Self::UseAll(calls) => {
+                calls.iter().map(|(tool, input)| (tool.as_str(), input.as_str())).collect()
+            }
+            Self::Say(_) | Self::Hold(_) | Self::React(_) => Vec::new(),
+        }
     }
 }
 
@@ -108,6 +127,12 @@ impl Model {
     /// Adds to what it will do.
     pub fn queue(&self, turns: impl IntoIterator<Item = Turn>) {
         self.shared.script().queue(turns);
+    }
+
+    /// Adds to what it will do in conversations in which the user's side says `marker`. These never
+    /// take from what [`Model::queue`] added: a lead and those it starts can have one model.
+    pub fn queue_for(&self, marker: &str, turns: impl IntoIterator<Item = Turn>) {
+        self.shared.script().queue_for(marker, turns);
     }
 
     /// Lets go of all that it holds back now. What it is asked later is held again.

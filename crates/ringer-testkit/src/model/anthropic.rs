@@ -50,17 +50,22 @@ pub(super) fn tool_names(request: &Value) -> Vec<String> {
 /// What the model answers. While it holds back a text it has said nothing yet: Claude Code shows no
 /// more that it works as soon as it shows words.
 pub(super) fn answer(request: &Value, number: usize, turn: &Turn) -> Reply {
-    let (block, stop) = match turn {
-        Turn::Say(text) | Turn::Hold(text) => (json!({"type": "text", "text": text}), "end_turn"),
+    let (blocks, stop) = match turn {
+        Turn::Say(text) | Turn::Hold(text) => {
+            (vec![json!({"type": "text", "text": text})], "end_turn")
+        }
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
-            let id = format!("toolu_scripted{number:06}");
-            (json!({"type": "tool_use", "id": id, "name": name, "input": input}), "tool_use")
+        Turn::Use(..) | Turn::HoldUse(..) | Turn::UseAll(_) => {
+            let block = |(at, (name, input)): (usize, (&str, &str))| {
+                let id = call_id(number, at);
+                json!({"type": "tool_use", "id": id, "name": name, "input": input})
+            };
+            (turn.calls().into_iter().enumerate().map(block).collect(), "tool_use")
         }
     };
     let mut message = json!({
         "id": format!("msg_scripted{number:06}"), "type": "message", "role": "assistant",
-        "model": request["model"], "content": [block.clone()], "stop_reason": stop,
+        "model": request["model"], "content": blocks, "stop_reason": stop,
         "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1},
     });
     if request["stream"] != json!(true) {
@@ -69,27 +74,41 @@ pub(super) fn answer(request: &Value, number: usize, turn: &Turn) -> Reply {
     message["content"] = json!([]);
     message["stop_reason"] = Value::Null;
     let beginning = stream(&[json!({"type": "message_start", "message": message})]);
-    Reply::Stream { beginning, end: stream(&said(&block, stop)) }
+    Reply::Stream { beginning, end: stream(&said(&blocks, stop)) }
+}
+
+/// What the call at this place of an answer is known by.
+fn call_id(number: usize, at: usize) -> String {
+    match at {
+        0 => format!("toolu_scripted{number:06}"),
+        _ => format!("toolu_scripted{number:06}x{at}"),
+    }
 }
 
 /// The events with which something is said and the turn ends.
-fn said(block: &Value, stop: &str) -> [Value; 5] {
-    let mut empty = block.clone();
-    let delta = if block["type"] == "text" {
-        empty["text"] = json!("");
-        json!({"type": "text_delta", "text": block["text"]})
-    } else {
-        empty["input"] = json!({});
-        json!({"type": "input_json_delta", "partial_json": block["input"]})
-    };
-    [
-        json!({"type": "content_block_start", "index": 0, "content_block": empty}),
-        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
-        json!({"type": "content_block_stop", "index": 0}),
+fn said(blocks: &[Value], stop: &str) -> Vec<Value> {
+    let mut events = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let mut empty = block.clone();
+        let delta = if block["type"] == "text" {
+            empty["text"] = json!("");
+            json!({"type": "text_delta", "text": block["text"]})
+        } else {
+            empty["input"] = json!({});
+            json!({"type": "input_json_delta", "partial_json": block["input"]})
+        };
+        events.extend([
+            json!({"type": "content_block_start", "index": index, "content_block": empty}),
+            json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]);
+    }
+    events.extend([
         json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
                "usage": {"output_tokens": 1}}),
         json!({"type": "message_stop"}),
-    ]
+    ]);
+    events
 }
 
 fn stream(events: &[Value]) -> String {
@@ -119,6 +138,20 @@ mod tests {
             {"role": "user", "content": "two\nlines"},
         ]});
         assert_eq!(user_texts(&request), ["one", "two\nlines"]);
+    }
+
+    #[test]
+    fn calls_of_one_answer_have_their_own_places_and_names() {
+        let request = json!({"stream": true, "model": "m"});
+        let turn = Turn::call_all([("One", json!({"a": 1})), ("Two", json!({}))]);
+        let Reply::Stream { end, .. } = answer(&request, 7, &turn) else {
+            panic!("a stream was asked for");
+        };
+        for id in [r#""id":"toolu_scripted000007""#, r#""id":"toolu_scripted000007x1""#] {
+            assert_eq!(end.matches(id).count(), 1, "{id} in {end}");
+        }
+        assert_eq!(end.matches(r#""index":1"#).count(), 3);
+        assert_eq!(end.matches("event: message_stop\n").count(), 1);
     }
 
     #[test]

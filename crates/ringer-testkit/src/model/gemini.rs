@@ -42,20 +42,23 @@ pub(super) fn tool_names(request: &Value) -> Vec<String> {
 
 /// What the model answers. It begins with nothing: Gemini CLI is busy as soon as it has asked.
 pub(super) fn answer(path: &str, request: &Value, turn: &Turn) -> Reply {
-    let part = match turn {
+    let parts = match turn {
         // Which model is to answer, is asked with a form for the answer.
         _ if !request["generationConfig"]["responseMimeType"].is_null() => {
-            json!({"text": r#"{"reasoning": "scripted", "model_choice": "pro"}"#})
+            vec![json!({"text": r#"{"reasoning": "scripted", "model_choice": "pro"}"#})]
         }
-        Turn::Say(text) | Turn::Hold(text) => json!({"text": text}),
+        Turn::Say(text) | Turn::Hold(text) => vec![json!({"text": text})],
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
-            let input: Value = serde_json::from_str(input).unwrap_or_default();
-            json!({"functionCall": {"name": name, "args": input}})
+        Turn::Use(..) | Turn::HoldUse(..) | Turn::UseAll(_) => {
+            let part = |(name, input): (&str, &str)| {
+                let input: Value = serde_json::from_str(input).unwrap_or_default();
+                json!({"functionCall": {"name": name, "args": input}})
+            };
+            turn.calls().into_iter().map(part).collect()
         }
     };
     let usage = json!({"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2});
-    let content = json!({"role": "model", "parts": [part]});
+    let content = json!({"role": "model", "parts": parts});
     let candidate = json!({"content": content, "finishReason": "STOP", "index": 0});
     let whole = json!({"candidates": [candidate], "usageMetadata": usage});
     if streams(path) {

@@ -77,7 +77,7 @@ fn response(number: usize, turn: &Turn) -> (Vec<Value>, Vec<Value>) {
     let item_id = format!("item_scripted{number:06}");
     let mut beginning = vec![json!({"type": "response.created", "response": {"id": id}})];
     let mut end = Vec::new();
-    let item = match turn {
+    let items = match turn {
         Turn::Say(text) | Turn::Hold(text) => {
             let message = |content: Value| json!({"type": "message", "role": "assistant", "id": item_id, "content": content});
             let delta = |text: &str| {
@@ -89,22 +89,27 @@ fn response(number: usize, turn: &Turn) -> (Vec<Value>, Vec<Value>) {
                                   "item": message(json!([]))}));
             beginning.push(delta(first));
             end.push(delta(second));
-            message(json!([{"type": "output_text", "text": text, "annotations": []}]))
+            vec![message(json!([{"type": "output_text", "text": text, "annotations": []}]))]
         }
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
-            let call = format!("call_scripted{number:06}");
-            let mut item = json!({"type": "function_call", "id": item_id, "call_id": call,
-                                  "name": name, "arguments": input});
-            // Tools of a server are called in its namespace.
-            if let Some((namespace, name)) = name.split_once('/') {
-                item["namespace"] = json!(namespace);
-                item["name"] = json!(name);
-            }
-            item
+        Turn::Use(..) | Turn::HoldUse(..) | Turn::UseAll(_) => {
+            let item = |(at, (name, input)): (usize, (&str, &str))| {
+                let mut item = json!({"type": "function_call", "id": numbered(&item_id, at),
+                                      "call_id": call_id(number, at), "name": name,
+                                      "arguments": input});
+                // Tools of a server are called in its namespace.
+                if let Some((namespace, name)) = name.split_once('/') {
+                    item["namespace"] = json!(namespace);
+                    item["name"] = json!(name);
+                }
+                item
+            };
+            turn.calls().into_iter().enumerate().map(item).collect()
         }
     };
-    end.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
+    for (at, item) in items.into_iter().enumerate() {
+        end.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
+    }
     let usage = json!({"input_tokens": 1, "input_tokens_details": null, "output_tokens": 1,
                        "output_tokens_details": null, "total_tokens": 2});
     end.push(json!({"type": "response.completed", "response": {"id": id, "usage": usage}}));
@@ -130,11 +135,12 @@ fn completion(model: &Value, number: usize, turn: &Turn) -> (Vec<Value>, Vec<Val
             "stop"
         }
         Turn::React(_) => unreachable!("the script has asked it"),
-        Turn::Use(name, input) | Turn::HoldUse(name, input) => {
-            let id = format!("call_scripted{number:06}");
-            let call = json!({"index": 0, "id": id, "type": "function",
-                              "function": {"name": name, "arguments": input}});
-            end.push(chunk(json!({"tool_calls": [call]}), None));
+        Turn::Use(..) | Turn::HoldUse(..) | Turn::UseAll(_) => {
+            for (at, (name, input)) in turn.calls().into_iter().enumerate() {
+                let call = json!({"index": at, "id": call_id(number, at), "type": "function",
+                                  "function": {"name": name, "arguments": input}});
+                end.push(chunk(json!({"tool_calls": [call]}), None));
+            }
             "tool_calls"
         }
     };
@@ -142,6 +148,16 @@ fn completion(model: &Value, number: usize, turn: &Turn) -> (Vec<Value>, Vec<Val
     last["usage"] = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
     end.push(last);
     (beginning, end)
+}
+
+/// What the call at this place of an answer is known by.
+fn call_id(number: usize, at: usize) -> String {
+    numbered(&format!("call_scripted{number:06}"), at)
+}
+
+/// The first of an answer has the plain name.
+fn numbered(name: &str, at: usize) -> String {
+    if at == 0 { name.to_owned() } else { format!("{name}x{at}") }
 }
 
 /// A text in two, the first of them not empty if the text is not.

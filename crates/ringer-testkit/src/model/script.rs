@@ -17,6 +17,8 @@ const CONVERSATION: [&str; 3] = ["messages", "contents", "input"];
 #[derive(Debug, Default)]
 pub(super) struct Script {
     turns: VecDeque<Turn>,
+    /// What is to come where the user's side says a marker.
+    marked: Vec<(String, VecDeque<Turn>)>,
     /// Each with when it came.
     requests: Vec<(Instant, Value)>,
     /// Tools that were called, and when.
@@ -33,6 +35,14 @@ impl Script {
         self.turns.extend(turns);
     }
 
+    /// Adds to what is to come in conversations in which the user's side says `marker`.
+    pub(super) fn queue_for(&mut self, marker: &str, turns: impl IntoIterator<Item = Turn>) {
+        match self.marked.iter_mut().find(|(known, _)| known == marker) {
+            Some((_, queue)) => queue.extend(turns),
+            None => self.marked.push((marker.to_owned(), turns.into_iter().collect())),
+        }
+    }
+
     /// Keeps a request; what to answer, and the how many-th request it was. Agents also ask for
     /// titles and the like: not a turn.
     pub(super) fn take(&mut self, dialect: Dialect, request: &Value) -> (Turn, usize) {
@@ -43,16 +53,18 @@ impl Script {
             self.tools = tools;
         }
         let turn = dialect.is_turn(request).then(|| {
-            self.hear(dialect.user_texts(request));
-            self.turns.pop_front()
+            let texts = dialect.user_texts(request);
+            let said = |marker: &str| texts.iter().any(|text| text.contains(marker));
+            let marked = self.marked.iter_mut().find(|(marker, _)| said(marker));
+            let turn = marked.map_or(&mut self.turns, |(_, turns)| turns).pop_front();
+            self.hear(texts);
+            turn
         });
         let mut turn = turn.flatten().unwrap_or_else(|| Turn::say("."));
         if let Turn::React(react) = turn {
             turn = react(&dialect.user_texts(request).pop().unwrap_or_default());
         }
-        if let Turn::Use(tool, _) | Turn::HoldUse(tool, _) = &turn {
-            self.calls.push((now, tool.clone()));
-        }
+        self.calls.extend(turn.calls().into_iter().map(|(tool, _)| (now, tool.to_owned())));
         (turn, self.requests.len())
     }
 
@@ -154,6 +166,24 @@ mod tests {
     #[test]
     fn an_earlier_state_says_nothing_new() {
         assert_eq!(heard(&[&["a", "b"], &["a"], &["a", "b", "c"]]), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_marked_conversation_has_turns_of_its_own() {
+        let mut script = Script::default();
+        script.queue([Turn::say("lead")]);
+        script.queue_for("MARK", [Turn::say("worker")]);
+        let mut answer = |prompt: &str| {
+            let request = serde_json::json!({
+                "messages": [{"role": "user", "content": prompt}], "tools": [{"name": "Bash"}],
+            });
+            match script.take(Dialect::Anthropic, &request).0 {
+                Turn::Say(text) => text,
+                other => panic!("{other:?}"),
+            }
+        };
+        let answers = ["a MARK", "a MARK", "plain", "plain"].map(&mut answer);
+        assert_eq!(answers, ["worker", ".", "lead", "."]);
     }
 
     #[test]
