@@ -88,7 +88,7 @@ fn a_whole_life(version: &str) {
     // Each once, also after all of it was read again.
     let before = events(&stage).len();
     let pid = stage.scene.status()["pid"].to_string();
-    std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap();
+    ringer_testkit::command("kill").args(["-HUP", &pid]).status().unwrap();
     stage.claude.act([stage.claude.send_message("w", "One more.", "More")]).unwrap();
     told_once(&stage, "team:message:received", "/content", "One more.");
     told_once(&stage, "team:message:received", "/content", "It was the parser.");

@@ -166,22 +166,22 @@ mod tests {
     #[test]
     fn the_disk_is_told_once_and_wins() {
         let mut state = TeamState::new("t", Role::Lead);
-        let alice = member("alice", Standing::Active);
+        let alice = [member("alice", Standing::Active)];
         let done = task("1", Status::Completed, Some("alice"));
         let open = task("2", Status::Pending, None);
-        let news = state.agree_with(&[alice.clone()], &[done.clone(), open.clone()]);
+        let news = state.agree_with(&alice, &[done.clone(), open.clone()]);
         assert_eq!(
             names(&news),
             ["team:member:joined", "team:task:created", "team:task:completed", "team:task:created"]
         );
-        assert!(state.agree_with(&[alice.clone()], &[done.clone(), open.clone()]).is_empty());
+        assert!(state.agree_with(&alice, &[done.clone(), open.clone()]).is_empty());
         // The stream says it, too, later.
         assert!(!state.tell(&What::TaskCompleted { task: done.clone() }));
-        assert!(!state.tell(&What::Joined { member: alice.clone() }));
+        assert!(!state.tell(&What::Joined { member: alice[0].clone() }));
         // Owners change without an event while nobody is at it.
         let mut given = open.clone();
         given.owner = Some("alice".to_owned());
-        assert!(state.agree_with(&[alice.clone()], &[done.clone(), given.clone()]).is_empty());
+        assert!(state.agree_with(&alice, &[done.clone(), given.clone()]).is_empty());
         assert_eq!(state.task("2").unwrap().owner.as_deref(), Some("alice"));
         // The board is cleared, and she goes.
         let news = state.agree_with(&[], &[]);
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(state.tasks, [done], "what was done stays, what is gone was deleted");
         assert!(state.agree_with(&[], &[]).is_empty());
         // Another of that name comes.
-        assert_eq!(names(&state.agree_with(&[alice], &[])), ["team:member:joined"]);
+        assert_eq!(names(&state.agree_with(&alice, &[])), ["team:member:joined"]);
         assert_eq!(state.without_ended().agents(), ["alice"]);
     }
 

@@ -94,7 +94,9 @@ fn spawning_a_team_makes_the_session_its_lead() {
 fn a_spawned_teammate_has_its_id_colour_and_model() {
     let mut observer = Observer::new();
     let lines = [meant(SPAWN_TEAM), TEAM_CREATED, meant(SPAWN)];
-    lines.iter().for_each(|line| drop(observer.line(line.as_bytes())));
+    for line in &lines {
+        observer.line(line.as_bytes());
+    }
     let member = json!({
         "name": "swift-expert", "agentId": "swift-expert@codebase-gap-analysis",
         "agentType": "general-purpose", "status": "active", "model": "claude-opus-4-6",
@@ -268,13 +270,17 @@ fn ids_are_taken_in_their_order() {
         (&["teammate_id", "agent_id", "agentId", "name"], "swift-expert"),
     ] {
         let mut result = all.clone();
-        without.iter().for_each(|key| drop(result.as_object_mut().unwrap().remove(*key)));
+        for key in without {
+            result.as_object_mut().unwrap().remove(*key);
+        }
         result["status"] = json!("teammate_spawned");
         let mut answer: Value = serde_json::from_str(SPAWNED).unwrap();
         answer["tool_use_result"] = result;
         let mut observer = Observer::new();
         let lines = [meant(SPAWN_TEAM), TEAM_CREATED, meant(SPAWN), &answer.to_string()];
-        lines.iter().for_each(|line| drop(observer.line(line.as_bytes())));
+        for line in &lines {
+            observer.line(line.as_bytes());
+        }
         assert_eq!(observer.team().unwrap().members[0].agent_id, expected, "without {without:?}");
     }
 }

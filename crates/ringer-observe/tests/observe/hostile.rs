@@ -57,7 +57,7 @@ fn broken_lines_are_passed_over_and_counted() {
         b"\xff",
         &use_line.as_bytes()[..use_line.len() / 2],
         &use_line.as_bytes()[use_line.len() / 2..],
-        use_line.replace("[", "").as_bytes(),
+        use_line.replace('[', "").as_bytes(),
         deep.as_bytes(),
     ] {
         let (observer, counts) = around(hostile);

@@ -8,7 +8,9 @@ use crate::stage::{Stage, names, result_of, said, says, use_block};
 /// Alice is at task 1; tasks 2 and 3 are nobody's.
 fn stage() -> Stage {
     let mut stage = Stage::with_team(&["alice", "bob"]);
-    ["1", "2", "3"].iter().for_each(|id| drop(stage.creates_task(id)));
+    for id in ["1", "2", "3"] {
+        stage.creates_task(id);
+    }
     stage.updates(json!({"taskId": "1", "status": "in_progress", "owner": "alice"}));
     stage
 }
@@ -79,7 +81,9 @@ fn who_begins_another_in_the_same_answer_is_not_idle() {
     for lines in lines {
         for order in [["a", "b"], ["b", "a"]] {
             let mut stage = stage();
-            lines.iter().for_each(|line| drop(stage.line(line)));
+            for line in &lines {
+                stage.line(line);
+            }
             let mut told = names(&answers(&mut stage, &order));
             told.sort_unstable();
             assert_eq!(told, ["team:task:claimed", "team:task:completed"]);

@@ -191,7 +191,7 @@ impl Writer {
                 json!({"type": "result", "num_turns": self.lines.len(), "total_cost_usd": 0.5}),
             ),
             5 => {
-                self.line(json!({"type": "user", "message": {"role": "user", "content": "go on"}}))
+                self.line(json!({"type": "user", "message": {"role": "user", "content": "go on"}}));
             }
             6 => self.line(json!({"type": "progress", "data": {"Agent": [1, 2]}})),
             _ => self.line(result_of("toolu_never", json!({"status": "teammate_spawned"}))),

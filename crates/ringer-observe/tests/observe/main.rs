@@ -1,5 +1,6 @@
 //! What comes out of streams and transcripts, line by line: only what the crate offers everybody is used here.
 
+#![expect(clippy::needless_pass_by_value, reason = "what a test makes up, it gives away")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod contract;

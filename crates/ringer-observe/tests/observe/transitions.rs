@@ -49,6 +49,7 @@ fn update(
     Row { what, tool: "TaskUpdate", input, result, events, changes, is_guarded: true }
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn rows() -> Vec<Row> {
     let bob = json!({"name": "bob", "agentId": "bob@t", "agentType": "worker", "status": "active"});
     let third = json!({"id": "3", "subject": "s", "description": "d", "activeForm": "f", "status": "pending", "blocks": [], "blockedBy": []});
