@@ -22,7 +22,11 @@ demo:
 
 # Benchmarks; each prints its goal and whether it was met.
 bench:
-    cargo bench --quiet --package ringer --bench files --bench delivery
+    cargo bench --quiet --package ringer --bench files --bench observe --bench delivery
+
+# Feeds the reader of streams with anything for ten minutes; needs cargo-fuzz.
+fuzz:
+    cd crates/ringer-observe/fuzz && mkdir -p corpus/line && RUSTC_BOOTSTRAP=1 cargo fuzz run line corpus/line seeds -- -dict=line.dict -max_total_time=600
 
 # Formats the code.
 fmt:
