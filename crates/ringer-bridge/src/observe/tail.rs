@@ -112,6 +112,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "plays a program that replaces a transcript")]
     fn what_is_new_is_read_and_what_is_another_file_is_read_anew() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
